@@ -1,0 +1,1 @@
+# cmake --install: the daemon, its unit and example configuration, and libtransposed for other programs.

@@ -1,0 +1,71 @@
+/* banks.h -- the bank model: from the addresses of a warp's request to the work it makes.
+ *
+ * Shared memory has 32 banks of bank_bytes; a request is served in phases (1 up to 4 bytes a lane, 2 of half-warps
+ * at 8, 4 of quarter-warps at 16) and takes as many wavefronts as, phase by phase, the busiest bank has distinct
+ * words. Loads of 8 and 16 bytes merge phases in pairs when every lane's address equals its neighbour's (lane^1) or
+ * every lane's equals lane^2's; stores never do. Global memory moves sectors of 32 bytes.
+ * Measured on an H200 against Nsight Compute's counters: tests/gpu/RESULTS.md.
+ * Pure: no allocation, no I/O.
+ */
+#ifndef TRANSPOSED_BANKS_H
+#define TRANSPOSED_BANKS_H
+
+#include "transposed/strategy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TPD_WARP = 32, TPD_BANKS = 32, TPD_SECTOR_BYTES = 32 };
+enum tpd_op { TPD_OP_LOAD, TPD_OP_STORE };
+
+/* One warp request. */
+struct tpd_request {
+    enum tpd_op op;
+    uint32_t width;              /* bytes a lane: 1, 2, 4, 8, 16 */
+    uint32_t active;             /* bit n: lane n takes part */
+    uint64_t address[TPD_WARP];  /* bytes; a lane that is not active is not looked at */
+};
+
+struct tpd_bank_result {
+    uint32_t phases;       /* after merging */
+    uint32_t wavefronts;
+    uint32_t ideal;        /* wavefronts without a conflict: the phases that have an active lane */
+    uint32_t excess;       /* wavefronts - ideal: what the profiler calls bank conflicts */
+    uint32_t degree;       /* worst n-way: distinct words in the busiest bank of the busiest phase */
+    uint32_t busiest_bank;
+    uint32_t lanes;        /* bit n: lane n meets others in that bank in that phase */
+};
+
+/* bank_bytes: 4, or 8 for the mode that compute capability 3.x had.
+ * Fails with TPD_UNSUPPORTED: a width that isn't one of the five, a misaligned address (names the lane). */
+enum tpd_status tpd_banks_shared(const struct tpd_request *request, uint32_t bank_bytes, struct tpd_bank_result *result,
+                                 struct tpd_error *error) TPD_CHECKED;
+/* Distinct 32-byte sectors, and the fewest that the active bytes could lie in. */
+enum tpd_status tpd_banks_global(const struct tpd_request *request, uint32_t *sectors, uint32_t *ideal, struct tpd_error *error)
+    TPD_CHECKED;
+
+/* Sums over warp requests. */
+struct tpd_shared_sum {
+    uint64_t requests, wavefronts, ideal, excess;
+    uint32_t degree; /* the worst */
+};
+struct tpd_global_sum {
+    uint64_t requests, sectors, ideal;
+};
+struct tpd_figures {
+    struct tpd_plan plan;
+    struct tpd_shared_sum shared[2]; /* by enum tpd_op */
+    struct tpd_global_sum global[2];
+};
+
+/* Runs the strategy's own kernel lane by lane over the blocks of that shape, addresses only, and adds up every request.
+ * Shapes of more than 4096 blocks are sampled evenly (first and last block included); sums are those of the sample.
+ * Fails as tpd_strategy_plan() does; TPD_NO_MEMORY for the runner's scratch. */
+enum tpd_status tpd_banks_of_plan(const struct tpd_plan *plan, struct tpd_figures *figures, struct tpd_error *error) TPD_CHECKED;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

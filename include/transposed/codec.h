@@ -1,0 +1,129 @@
+/* codec.h -- formats: bytes to matrix and back. One road for every format, over HTTP and for files.
+ *
+ *     open(options)  ->  push(bytes) ... push(bytes)  ->  finish(payload)  ->  [transpose]  ->  encode(payload, ...)
+ *
+ * open and push run while the body arrives (an HTTP thread): they only place bytes, and refuse as early as they can.
+ * finish and encode may be long (parsing, printing) and run on a worker.
+ * Owns: a decoder owns its blocks until finish() moves them into the payload. close() is always due, in any state.
+ * Threads: one decoder in one thread at a time. Cells and binary items are the two kinds of payload:
+ *   binary  items of matrix.itemsize bytes
+ *   cells   items are struct tpd_cell (itemsize 8): where each cell's text lies in `text`; nobody parses it
+ */
+#ifndef TRANSPOSED_CODEC_H
+#define TRANSPOSED_CODEC_H
+
+#include "transposed/block.h"
+#include "transposed/matrix.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum tpd_codec_id {
+#define X(NAME, name, type, suffixes, summary) TPD_CODEC_##NAME,
+#include "transposed/tbl/codecs.def"
+#undef X
+    TPD_CODEC_COUNT
+};
+
+enum tpd_nonfinite { TPD_NONFINITE_ERROR, TPD_NONFINITE_NULL, TPD_NONFINITE_STRING };
+
+enum { TPD_CELL_BYTES_MOST = 0xffffff }; /* a cell's text: 24 bits of length, 40 of offset */
+struct tpd_cell {
+    uint64_t place; /* offset << 24 | length */
+};
+
+/* What the caller knows before the first byte: the query, or flags. */
+struct tpd_decode_options {
+    bool has_rows, has_cols, has_batch, has_dtype, has_itemsize;
+    uint64_t rows, cols, batch;
+    enum tpd_dtype dtype;
+    uint32_t itemsize;
+    bool has_content_bytes;
+    uint64_t content_bytes;     /* the body's size when it is known */
+    uint64_t body_most_bytes;   /* ceiling of the body */
+    struct tpd_memory *memory;  /* borrows: where blocks come from */
+};
+
+/* How the body was written, so that an answer in the same format has the same form. */
+enum tpd_json_form { TPD_JSON_NESTED, TPD_JSON_OBJECT_NESTED, TPD_JSON_OBJECT_FLAT };
+enum { TPD_FORM_DTYPE_BYTES = 24 };
+struct tpd_form {
+    enum tpd_json_form json;
+    bool json_has_shape;                     /* `shape` rather than `rows` and `cols` */
+    bool json_has_batch;                     /* three dimensions */
+    char json_dtype[TPD_FORM_DTYPE_BYTES];   /* what `dtype` said; "" when it was absent */
+    char npy_descr[TPD_FORM_DTYPE_BYTES];    /* numpy's type string as it came, e.g. ">f4"; "" when not from npy */
+    bool npy_has_batch;                      /* rank 3 */
+};
+
+struct tpd_payload {
+    struct tpd_matrix matrix;  /* for cells: itemsize 8, dtype of the wish or TPD_DTYPE_OPAQUE */
+    bool column_major;         /* items lie in Fortran order: the transpose is a relabel */
+    bool big_endian;           /* items are byte-swapped against what matrix.dtype says */
+    bool cells;
+    struct tpd_block items;
+    struct tpd_block text;     /* cells only */
+    enum tpd_codec_id format;
+    struct tpd_form form;
+};
+void tpd_payload_release(struct tpd_payload *payload);
+
+struct tpd_decoder; /* each codec's own */
+
+struct tpd_encode_options {
+    enum tpd_nonfinite nonfinite;
+    bool has_dtype;        /* an explicit dtype for text that becomes binary */
+    enum tpd_dtype dtype;
+    struct tpd_memory *memory; /* borrows */
+};
+
+/* An answer: bytes [start, start + bytes) of the block, headroom included. */
+struct tpd_encoded {
+    struct tpd_block block;
+    const unsigned char *start;
+    size_t bytes;
+};
+void tpd_encoded_release(struct tpd_encoded *encoded);
+
+struct tpd_codec_ops {
+    /* Does a body without a type begin like this format? head holds the first bytes (at most 64; white space is not skipped). */
+    bool (*sniff)(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options);
+    enum tpd_status (*open)(const struct tpd_decode_options *options, struct tpd_decoder **decoder, struct tpd_error *error);
+    enum tpd_status (*push)(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error);
+    enum tpd_status (*finish)(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error);
+    void (*close)(struct tpd_decoder *decoder); /* NULL is ignored */
+    /* True when this codec can write that payload's items as they are (same bytes or the same cells). */
+    bool (*takes)(const struct tpd_payload *payload);
+    /* Writes the (already transposed) payload. Takes payload->items and text when it needs them; releases nothing of the caller's.
+     * A binary format writes its header into items' headroom and answers with the very block. */
+    enum tpd_status (*encode)(struct tpd_payload *payload, const struct tpd_encode_options *options, struct tpd_encoded *encoded,
+                              struct tpd_error *error);
+};
+
+const struct tpd_codec_ops *tpd_codec_at(enum tpd_codec_id id);
+const char *tpd_codec_name(enum tpd_codec_id id);
+const char *tpd_codec_type(enum tpd_codec_id id);
+/* By name, media type (parameters ignored, any case) or file name. TPD_CODEC_COUNT when there is none. */
+enum tpd_codec_id tpd_codec_by_name(const char *name);
+enum tpd_codec_id tpd_codec_by_type(const char *type);
+enum tpd_codec_id tpd_codec_by_path(const char *path);
+/* By the body's first bytes; TPD_CODEC_COUNT when none knows it. */
+enum tpd_codec_id tpd_codec_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options);
+/* What Accept allows, best first by q and then by table order; `same` (the input's) is preferred among equals.
+ * NULL or "" means anything. TPD_CODEC_COUNT when it allows nothing that is made here. */
+enum tpd_codec_id tpd_codec_accept(const char *accept, enum tpd_codec_id same);
+
+/* Changes a payload's kind so that `out` can write it: cells become binary items of dtype (or of the least type that holds
+ * them all: bool, int64, uint64, float64), big-endian items are swapped for formats that have only one order, and so on.
+ * A no-op when out takes the payload. Before or after the transpose: it keeps the order of items.
+ * Fails with TPD_OUT_OF_RANGE, TPD_NONFINITE, TPD_MALFORMED (a cell that is no number: names row, column and text),
+ * TPD_UNSUPPORTED (opaque items to text). */
+enum tpd_status tpd_payload_convert(struct tpd_payload *payload, enum tpd_codec_id out, const struct tpd_encode_options *options,
+                                    struct tpd_error *error) TPD_CHECKED;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

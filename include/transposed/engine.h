@@ -1,0 +1,67 @@
+/* engine.h -- devices, workers, queue and budgets: everything between a decoded request and its answer.
+ *
+ * Owns: the devices, the worker threads, the host block pool, the queue.
+ * Threads: create and destroy from one thread; the rest from any.
+ * Ceiling: queue_depth jobs waiting, host_memory_bytes in blocks, each device its pool.
+ */
+#ifndef TRANSPOSED_ENGINE_H
+#define TRANSPOSED_ENGINE_H
+
+#include "transposed/config.h"
+#include "transposed/job.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tpd_engine;
+
+struct tpd_engine_counts {
+    uint64_t queued, running;
+    uint64_t host_budget_bytes, host_used_bytes; /* blocks held by requests */
+    uint64_t host_cached_bytes;                  /* blocks kept for the next request, part of neither */
+    uint64_t pinned_bytes;                       /* page-locked, used or cached */
+    uint64_t crossover_bytes;                    /* device=auto goes to the first GPU from here; 0: there is none */
+};
+
+/* Opens the devices that config names, warms them and starts the workers. A GPU that can't be used is no failure: the engine
+ * runs on the CPU and device info says why. Fails with TPD_CONFIG (a device named in `devices` that isn't there), TPD_NO_MEMORY. */
+enum tpd_status tpd_engine_create(const struct tpd_config *config, struct tpd_engine **engine, struct tpd_error *error) TPD_CHECKED;
+/* Waits for running jobs; queued ones end with TPD_DRAINING. NULL is ignored. */
+void tpd_engine_destroy(struct tpd_engine *engine);
+
+/* Where a request's blocks come from: budgeted, recycled, pinned when there is a GPU. */
+struct tpd_memory *tpd_engine_memory(struct tpd_engine *engine);
+
+/* Refuses early what could never run, before a body is read: an explicit strategy or device that isn't there, a shape that no
+ * device could hold. matrix may be NULL (not known yet). */
+enum tpd_status tpd_engine_check(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
+                                 struct tpd_error *error) TPD_CHECKED;
+
+/* True when the job is so small that it is done sooner here than handed over. */
+bool tpd_engine_is_small(struct tpd_engine *engine, const struct tpd_job *job, uint64_t body_bytes);
+/* Does it in this thread, done() included. */
+void tpd_engine_run(struct tpd_engine *engine, struct tpd_job *job);
+/* Takes the job; done() comes from a worker. Fails with TPD_QUEUE_FULL, TPD_DRAINING: then the caller still owns it. */
+enum tpd_status tpd_engine_submit(struct tpd_engine *engine, struct tpd_job *job, struct tpd_error *error) TPD_CHECKED;
+
+/* From now on submit and run answer TPD_DRAINING for what is still queued or comes. */
+void tpd_engine_refuse(struct tpd_engine *engine);
+/* True when nothing is queued or running. Waits up to timeout_ns. */
+bool tpd_engine_wait_idle(struct tpd_engine *engine, uint64_t timeout_ns);
+
+uint32_t tpd_engine_device_count(struct tpd_engine *engine);
+void tpd_engine_device_info(struct tpd_engine *engine, uint32_t index, struct tpd_device_info *info);
+/* The drivers' errors so far, over all back ends; answers how many rows were filled. */
+uint32_t tpd_engine_device_errors(struct tpd_engine *engine, struct tpd_device_error *list, uint32_t most);
+/* False when a device was lost and on_device_loss says that this daemon should end. */
+bool tpd_engine_is_fit(struct tpd_engine *engine);
+void tpd_engine_counts(struct tpd_engine *engine, struct tpd_engine_counts *counts);
+/* What `auto` takes on the device it prefers, for an item size; the CPU's path without a GPU. */
+const char *tpd_engine_chosen(struct tpd_engine *engine, uint32_t itemsize);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
