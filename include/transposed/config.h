@@ -44,6 +44,31 @@ struct tpd_config {
 
 enum tpd_on_device_loss { TPD_LOSS_CPU, TPD_LOSS_EXIT };
 
+struct tpd_buf;
+
+const char *tpd_knob_name(enum tpd_knob knob);
+/* TPD_KNOB_COUNT when there is none; dashes and underscores are the same. */
+enum tpd_knob tpd_knob_find(const char *name);
+bool tpd_knob_is_reloadable(enum tpd_knob knob);
+
+/* Every knob at its default. Cannot fail: tests/unit checks that each default passes its own bounds. */
+void tpd_config_defaults(struct tpd_config *config);
+/* One knob from text. Fails with TPD_CONFIG: names the key, the value and the range. */
+enum tpd_status tpd_config_set(struct tpd_config *config, enum tpd_knob knob, const char *text, enum tpd_config_source source,
+                               struct tpd_error *error) TPD_CHECKED;
+/* A JSON file, at most 1 MiB: an object of knobs. Fails with TPD_CONFIG (unknown key, wrong type, range, duplicate key), TPD_IO. */
+enum tpd_status tpd_config_read_file(struct tpd_config *config, const char *path, struct tpd_error *error) TPD_CHECKED;
+/* Every TRANSPOSED_... variable; one that is no knob fails with TPD_CONFIG (TRANSPOSED_CONFIG is the file's path and passed over). */
+enum tpd_status tpd_config_read_environment(struct tpd_config *config, char *const *environment, struct tpd_error *error) TPD_CHECKED;
+/* A knob's value as a person would write it ("4GiB", "5m", "32x32"). */
+void tpd_config_print(const struct tpd_config *config, enum tpd_knob knob, char *text, size_t text_bytes);
+/* {"knob": {"value": ..., "source": "file", "default": ..., "reloadable": true, ...}, ...}: /v1/config. */
+enum tpd_status tpd_config_json(const struct tpd_config *config, struct tpd_buf *out);
+/* {"knob": value, ...} as the file is written: --print-config. Reading it back gives the same configuration. */
+enum tpd_status tpd_config_file_text(const struct tpd_config *config, struct tpd_buf *out);
+/* The generated reference, Markdown: config/README.md. */
+enum tpd_status tpd_config_reference(struct tpd_buf *out);
+
 #ifdef __cplusplus
 }
 #endif
