@@ -1,0 +1,282 @@
+/* cmd_run.c -- `transposed run`: one file through codec and engine, in this process. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/cmd/cmd.h"
+#include "server/cmd/files.h"
+#include "transposed/alloc.h"
+#include "transposed/clock.h"
+#include "transposed/engine.h"
+#include "transposed/log.h"
+
+enum {
+    CHUNK_BYTES = 1 << 20,
+    HEAD_BYTES = 64, /* what a codec's sniff() looks at */
+    /* Making a GPU ready takes longer than the CPU takes for this much, whatever the GPU. */
+    GPU_LEAST_BYTES = 64 << 20
+};
+static const uint64_t FILE_MOST_BYTES = (uint64_t)1 << 46; /* 64 TiB: above every file, below every overflow */
+
+enum option { OUT, FROM, TO, ROWS, COLS, BATCH, DTYPE, ITEMSIZE, STRATEGY, TILE, DEVICE, NONFINITE, VERBOSE };
+const struct tpd_option tpd_options_run[] = {
+    [OUT] = {"output", 'o', "OUT", "Write here, whole or not at all (default -: standard output)"},
+    [FROM] = {"from", 0, "FORMAT", "Format of IN: npy, json or raw (default: by its name, else by its first bytes)"},
+    [TO] = {"to", 0, "FORMAT", "Format of OUT (default: by its name, else that of IN)"},
+    [ROWS] = {"rows", 0, "N", "Rows of a raw matrix"},
+    [COLS] = {"cols", 0, "N", "Columns of a raw matrix"},
+    [BATCH] = {"batch", 0, "N", "Matrices back to back in raw input (default 1)"},
+    [DTYPE] = {"dtype", 0, "NAME", "Item type of raw input, or to make of text (default float32 for raw)"},
+    [ITEMSIZE] = {"itemsize", 0, "N", "Bytes of an opaque item, in place of --dtype"},
+    [STRATEGY] = {"strategy", 0, "NAME", "Tile strategy (default auto); `transposed strategies` lists them"},
+    [TILE] = {"tile", 0, "ROWSxCOLS", "Tile of the strategies that take one (default auto)"},
+    [DEVICE] = {"device", 0, "ID", "auto, cpu, cuda, cuda:N or simt (default auto)"},
+    [NONFINITE] = {"nonfinite", 0, "HOW", "NaN and infinity in JSON output: error, null or string (default error)"},
+    [VERBOSE] = {"verbose", 'v', NULL, "Say on standard error what was done and how long each stage took"},
+    {NULL, 0, NULL, NULL},
+};
+
+struct run {
+    const char *in, *out;
+    bool verbose, names_device;
+    struct tpd_decode_options decode;
+    struct tpd_config config;
+    struct tpd_engine *engine;
+    struct tpd_source source;
+    struct tpd_job job;
+    unsigned char *chunk;
+};
+
+static enum tpd_status set_format(const char *option, const char *text, enum tpd_codec_id *format, struct tpd_error *error) {
+    *format = tpd_codec_by_name(text);
+    if (*format != TPD_CODEC_COUNT)
+        return TPD_OK;
+    return tpd_fail(error, TPD_BAD_PARAMETER, "--%s is %.40s: it takes one of"
+#define X(NAME, name, type, suffixes, summary) " " name
+#include "transposed/tbl/codecs.def"
+#undef X
+                    ,
+                    option, text);
+}
+
+static enum tpd_status set_nonfinite(const char *text, enum tpd_nonfinite *nonfinite, struct tpd_error *error) {
+    static const char *const words[] = {
+        [TPD_NONFINITE_ERROR] = "error", [TPD_NONFINITE_NULL] = "null", [TPD_NONFINITE_STRING] = "string"};
+    for (unsigned i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (strcmp(words[i], text) == 0) {
+            *nonfinite = (enum tpd_nonfinite)i;
+            return TPD_OK;
+        }
+    }
+    return tpd_fail(error, TPD_BAD_PARAMETER, "--nonfinite is %.40s: it takes error, null or string", text);
+}
+
+static enum tpd_status set_option(struct run *run, int option, const char *text, struct tpd_error *error) {
+    struct tpd_decode_options *decode = &run->decode;
+    enum tpd_status status = TPD_OK;
+    uint64_t number = 0;
+    switch (option) {
+    case OUT:
+        run->out = text;
+        break;
+    case FROM:
+        return set_format("from", text, &run->job.format_in, error);
+    case TO:
+        return set_format("to", text, &run->job.format_out, error);
+    case ROWS:
+        decode->has_rows = true;
+        return tpd_args_uint("rows", text, 0, INT64_MAX, &decode->rows, error);
+    case COLS:
+        decode->has_cols = true;
+        return tpd_args_uint("cols", text, 0, INT64_MAX, &decode->cols, error);
+    case BATCH:
+        decode->has_batch = true;
+        return tpd_args_uint("batch", text, 0, INT64_MAX, &decode->batch, error);
+    case DTYPE:
+        decode->has_dtype = run->job.encode.has_dtype = true;
+        status = tpd_dtype_find(text, &decode->dtype, error);
+        run->job.encode.dtype = decode->dtype;
+        break;
+    case ITEMSIZE:
+        decode->has_itemsize = true;
+        status = tpd_args_uint("itemsize", text, 1, TPD_ITEMSIZE_MOST, &number, error);
+        decode->itemsize = (uint32_t)number;
+        break;
+    case STRATEGY:
+        run->job.strategy_is_explicit = strcmp(text, "auto") != 0;
+        return tpd_strategy_find(text, &run->job.strategy, error);
+    case TILE:
+        return tpd_tile_parse(text, &run->job.tile, error);
+    case DEVICE:
+        if (strlen(text) >= sizeof run->job.device)
+            return tpd_fail(error, TPD_UNKNOWN_DEVICE, "--device is %.40s: `transposed devices` lists those that are here", text);
+        (void)snprintf(run->job.device, sizeof run->job.device, "%s", text);
+        run->names_device = strcmp(text, "auto") != 0;
+        break;
+    case NONFINITE:
+        return set_nonfinite(text, &run->job.encode.nonfinite, error);
+    default:
+        run->verbose = true;
+    }
+    return status;
+}
+
+/* Opens no GPU that this one job would not use. */
+static enum tpd_status open_engine(struct run *run, struct tpd_error *error) {
+    const char *device = run->job.device, *use = "none";
+    if (strncmp(device, "cuda:", 5) == 0) {
+        use = device;
+    } else if (strcmp(device, "cuda") == 0 ||
+               (!run->names_device && (!run->source.has_bytes || run->source.bytes >= GPU_LEAST_BYTES))) {
+        const struct tpd_backend *cuda = tpd_backend_at(TPD_BACKEND_CUDA);
+        if (cuda != NULL && cuda->count(NULL) != 0)
+            use = "cuda:0";
+        else if (run->names_device)
+            use = "auto"; /* the engine then says why there is none */
+    }
+    tpd_config_defaults(&run->config);
+    enum tpd_status status = tpd_config_set(&run->config, TPD_KNOB_devices, use, TPD_SOURCE_FLAG, error);
+    if (status == TPD_OK)
+        status = tpd_engine_create(&run->config, &run->engine, error);
+    return status;
+}
+
+/* The format by flag, by name, by the first bytes: in that order. */
+static enum tpd_status choose_format(struct run *run, size_t head_bytes, struct tpd_error *error) {
+    struct tpd_job *job = &run->job;
+    if (job->format_in == TPD_CODEC_COUNT && strcmp(run->in, "-") != 0)
+        job->format_in = tpd_codec_by_path(run->in);
+    if (job->format_in == TPD_CODEC_COUNT)
+        job->format_in = tpd_codec_sniff(run->chunk, head_bytes, &run->decode);
+    if (job->format_in == TPD_CODEC_COUNT)
+        return tpd_fail(error, TPD_UNSUPPORTED_TYPE,
+                        "%.100s: no format knows its first bytes; say --from npy, json, or raw with --rows and --cols",
+                        run->source.name);
+    if (job->format_out == TPD_CODEC_COUNT && strcmp(run->out, "-") != 0)
+        job->format_out = tpd_codec_by_path(run->out);
+    if (job->format_out == TPD_CODEC_COUNT)
+        job->format_out = job->format_in;
+    return TPD_OK;
+}
+
+static enum tpd_status receive(struct run *run, struct tpd_error *error) {
+    size_t head = 0, got = 1;
+    enum tpd_status status = TPD_OK;
+    while (status == TPD_OK && head < HEAD_BYTES && got != 0) {
+        status = tpd_source_read(&run->source, run->chunk + head, CHUNK_BYTES - head, &got, error);
+        head += status == TPD_OK ? got : 0;
+    }
+    if (status == TPD_OK)
+        status = choose_format(run, head, error);
+    if (status != TPD_OK)
+        return status;
+    const struct tpd_codec_ops *codec = tpd_codec_at(run->job.format_in);
+    status = codec->open(&run->decode, &run->job.decoder, error);
+    struct tpd_progress progress;
+    tpd_progress_begin(&progress, "reading", run->source.bytes);
+    while (status == TPD_OK && head != 0) {
+        tpd_progress_add(&progress, head);
+        status = codec->push(run->job.decoder, run->chunk, head, error);
+        if (status == TPD_OK)
+            status = tpd_source_read(&run->source, run->chunk, CHUNK_BYTES, &head, error);
+    }
+    tpd_progress_end(&progress);
+    return status;
+}
+
+static void say(const struct tpd_job *job, uint64_t total_ns) {
+    (void)fprintf(stderr, "%" PRIu64 "x%" PRIu64, job->matrix.rows, job->matrix.cols);
+    if (job->matrix.batch != 1)
+        (void)fprintf(stderr, "x%" PRIu64, job->matrix.batch);
+    (void)fprintf(stderr, " %s, %s to %s, %s on %s:", job->cells ? "cells" : tpd_dtype_name(job->matrix.dtype),
+                  tpd_codec_name(job->format_in), tpd_codec_name(job->format_out),
+                  job->strategy_name != NULL ? job->strategy_name : "nothing to move",
+                  job->device_id[0] != '\0' ? job->device_id : "no device");
+    for (int i = 0; i < TPD_STAGE_COUNT; i++)
+        if (job->stage_ns[i] != 0)
+            (void)fprintf(stderr, " %s %.3f ms,", tpd_stage_name((enum tpd_stage)i), (double)job->stage_ns[i] / 1e6);
+    (void)fprintf(stderr, " total %.3f ms\n", (double)total_ns / 1e6);
+}
+
+static void nothing_to_tell(struct tpd_job *job) {
+    (void)job;
+}
+
+static enum tpd_status work(struct run *run, struct tpd_error *error) {
+    uint64_t start = tpd_clock_ns();
+    enum tpd_status status = tpd_source_open(run->in, &run->source, error);
+    run->chunk = tpd_alloc(CHUNK_BYTES);
+    if (status == TPD_OK && run->chunk == NULL)
+        status = tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory to read with");
+    if (status == TPD_OK)
+        status = open_engine(run, error);
+    if (status == TPD_OK)
+        status = tpd_engine_check(run->engine, &run->job, NULL, error);
+    if (status != TPD_OK)
+        return status;
+    run->decode.memory = run->job.encode.memory = tpd_engine_memory(run->engine);
+    run->decode.has_content_bytes = run->source.has_bytes;
+    run->decode.content_bytes = run->source.bytes;
+    run->decode.body_most_bytes = FILE_MOST_BYTES;
+    uint64_t received = tpd_clock_ns();
+    status = receive(run, error);
+    run->job.stage_ns[TPD_STAGE_RECEIVE] = tpd_clock_ns() - received;
+    if (status != TPD_OK)
+        return status;
+    run->job.done = nothing_to_tell;
+    tpd_engine_run(run->engine, &run->job);
+    if (run->job.status != TPD_OK) {
+        *error = run->job.error;
+        return run->job.status;
+    }
+    status = tpd_sink_write(run->out, run->job.answer.start, run->job.answer.bytes, error);
+    if (status == TPD_OK && run->verbose)
+        say(&run->job, tpd_clock_ns() - start);
+    return status;
+}
+
+static void print_error(const struct run *run, const struct tpd_error *error) {
+    (void)fprintf(stderr, "transposed run: %s (%s)", error->text, tpd_status_slug(error->status));
+    if (error->has & TPD_ERROR_HAS_LINE)
+        (void)fprintf(stderr, " at line %" PRIu64 ", column %" PRIu64 " of %s", error->line, error->column, run->in);
+    else if (error->has & TPD_ERROR_HAS_OFFSET)
+        (void)fprintf(stderr, " at byte %" PRIu64 " of %s", error->offset, run->in);
+    (void)fputc('\n', stderr);
+}
+
+int tpd_cmd_run(int argc, char **argv) {
+    struct run run = {.out = "-", .source = {.fd = -1}};
+    struct tpd_args args;
+    struct tpd_error error = {.text = ""};
+    tpd_job_init(&run.job);
+    run.job.format_in = run.job.format_out = TPD_CODEC_COUNT;
+    run.job.strategy = TPD_STRATEGY_AUTO;
+    (void)snprintf(run.job.device, sizeof run.job.device, "auto");
+    tpd_args_init(&args, argc, argv, tpd_options_run, false);
+    for (int found; (found = tpd_args_next(&args, &error)) != TPD_ARG_END;) {
+        bool good = found >= 0 && set_option(&run, found, args.value, &error) == TPD_OK;
+        if (found == TPD_ARG_OPERAND) {
+            good = run.in == NULL;
+            if (!good)
+                (void)tpd_fail(&error, TPD_BAD_PARAMETER, "%.60s is a second input: run takes one", args.value);
+            run.in = args.value;
+        }
+        if (!good)
+            return tpd_cmd_usage(TPD_COMMAND_RUN, &error);
+    }
+    if (run.in == NULL || (run.decode.has_dtype && run.decode.has_itemsize)) {
+        (void)tpd_fail(&error, TPD_BAD_PARAMETER,
+                       run.in == NULL ? "IN is missing: a file, or - for standard input"
+                                      : "--dtype and --itemsize exclude each other");
+        return tpd_cmd_usage(TPD_COMMAND_RUN, &error);
+    }
+    tpd_log_configure(TPD_LOG_ERROR, TPD_LOG_LOGFMT);
+    enum tpd_status status = work(&run, &error);
+    if (status != TPD_OK)
+        print_error(&run, &error);
+    tpd_source_close(&run.source);
+    tpd_job_fini(&run.job);
+    tpd_engine_destroy(run.engine);
+    tpd_free(run.chunk);
+    return status == TPD_OK ? TPD_EXIT_GOOD : TPD_EXIT_FAILED;
+}

@@ -1,0 +1,158 @@
+/* files.c -- see files.h. */
+#include "server/cmd/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "transposed/alloc.h"
+#include "transposed/clock.h"
+
+enum { WRITE_MOST = 1 << 20, PROGRESS_LEAST_NS = 300000000, PROGRESS_STEP_NS = 100000000, BAR = 30 };
+
+enum tpd_status tpd_source_open(const char *path, struct tpd_source *source, struct tpd_error *error) {
+    *source = (struct tpd_source){.fd = STDIN_FILENO, .name = "standard input"};
+    if (strcmp(path, "-") != 0) {
+        source->name = path;
+        source->fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (source->fd < 0)
+            return tpd_fail(error, TPD_IO, "%.120s can't be read: %s", path, strerror(errno));
+    }
+    struct stat about;
+    if (fstat(source->fd, &about) == 0 && S_ISREG(about.st_mode)) {
+        off_t at = lseek(source->fd, 0, SEEK_CUR);
+        source->has_bytes = at >= 0 && at <= about.st_size;
+        source->bytes = source->has_bytes ? (uint64_t)(about.st_size - at) : 0;
+    }
+    return TPD_OK;
+}
+
+enum tpd_status tpd_source_read(struct tpd_source *source, void *bytes, size_t most, size_t *got, struct tpd_error *error) {
+    ssize_t count;
+    do
+        count = read(source->fd, bytes, most);
+    while (count < 0 && errno == EINTR);
+    if (count < 0)
+        return tpd_fail(error, TPD_IO, "%.120s can't be read: %s", source->name, strerror(errno));
+    *got = (size_t)count;
+    return TPD_OK;
+}
+
+void tpd_source_close(struct tpd_source *source) {
+    if (source->fd > STDERR_FILENO)
+        (void)close(source->fd);
+    source->fd = -1;
+}
+
+static enum tpd_status write_all(int fd, const char *name, const void *bytes, size_t count, struct tpd_error *error) {
+    struct tpd_progress progress;
+    tpd_progress_begin(&progress, "writing", count);
+    enum tpd_status status = TPD_OK;
+    for (const unsigned char *at = bytes; count != 0 && status == TPD_OK;) {
+        ssize_t written = write(fd, at, count < WRITE_MOST ? count : WRITE_MOST);
+        if (written > 0) {
+            at += written;
+            count -= (size_t)written;
+            tpd_progress_add(&progress, (uint64_t)written);
+        } else if (written == 0 || errno != EINTR) {
+            status = tpd_fail(error, TPD_IO, "%.120s can't be written: %s (%zu bytes are missing)", name,
+                              written == 0 ? "it takes no more" : strerror(errno), count);
+        }
+    }
+    tpd_progress_end(&progress);
+    return status;
+}
+
+/* The temporary file has to lie beside its target: a rename does not cross file systems. */
+static char *temporary_beside(const char *path) {
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash != NULL ? (size_t)(slash - path) + 1 : 0, bytes = strlen(path) + 16;
+    char *name = tpd_alloc(bytes);
+    if (name != NULL)
+        (void)snprintf(name, bytes, "%.*s.%s.XXXXXX", (int)folder, path, path + folder);
+    return name;
+}
+
+static enum tpd_status write_through(const char *path, const void *bytes, size_t count, mode_t mode, struct tpd_error *error) {
+    char *name = temporary_beside(path);
+    if (name == NULL)
+        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a file name");
+    int fd = mkostemp(name, O_CLOEXEC);
+    if (fd < 0) {
+        enum tpd_status failed = tpd_fail(error, TPD_IO, "%.120s can't be made: %s", path, strerror(errno));
+        tpd_free(name);
+        return failed;
+    }
+    enum tpd_status status = write_all(fd, path, bytes, count, error);
+    bool good = status == TPD_OK && fchmod(fd, mode) == 0;
+    good = close(fd) == 0 && good; /* a full disk may say so only here */
+    if (good)
+        good = rename(name, path) == 0;
+    if (!good) {
+        if (status == TPD_OK)
+            status = tpd_fail(error, TPD_IO, "%.120s can't be made: %s", path, strerror(errno));
+        (void)unlink(name);
+    }
+    tpd_free(name);
+    return status;
+}
+
+enum tpd_status tpd_sink_write(const char *path, const void *bytes, size_t count, struct tpd_error *error) {
+    if (strcmp(path, "-") == 0)
+        return write_all(STDOUT_FILENO, "standard output", bytes, count, error);
+    struct stat about;
+    if (stat(path, &about) != 0) {
+        mode_t mask = umask(0);
+        (void)umask(mask);
+        return write_through(path, bytes, count, 0666 & ~mask, error);
+    }
+    if (S_ISREG(about.st_mode)) {
+        /* A link stays a link: what it points to is replaced. */
+        char *target = realpath(path, NULL);
+        if (target == NULL)
+            return tpd_fail(error, TPD_IO, "%.120s can't be made: %s", path, strerror(errno));
+        enum tpd_status status = write_through(target, bytes, count, about.st_mode & 07777, error);
+        free(target);
+        return status;
+    }
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return tpd_fail(error, TPD_IO, "%.120s can't be written: %s", path, strerror(errno));
+    enum tpd_status status = write_all(fd, path, bytes, count, error);
+    if (close(fd) != 0 && status == TPD_OK)
+        status = tpd_fail(error, TPD_IO, "%.120s can't be written: %s", path, strerror(errno));
+    return status;
+}
+
+void tpd_progress_begin(struct tpd_progress *progress, const char *what, uint64_t total_bytes) {
+    *progress = (struct tpd_progress){
+        .what = what, .total_bytes = total_bytes, .started_ns = tpd_clock_ns(), .live = isatty(STDERR_FILENO) != 0};
+}
+
+void tpd_progress_add(struct tpd_progress *progress, uint64_t bytes) {
+    progress->done_bytes += bytes;
+    uint64_t now = tpd_clock_ns();
+    if (!progress->live || now - progress->started_ns < PROGRESS_LEAST_NS || now - progress->drawn_ns < PROGRESS_STEP_NS)
+        return;
+    double mib = (double)progress->done_bytes / 1048576.0;
+    double rate = mib / ((double)(now - progress->started_ns) / 1e9);
+    progress->drawn_ns = now;
+    if (progress->total_bytes == 0) {
+        (void)fprintf(stderr, "\r\033[K%s %.0f MiB, %.0f MiB/s", progress->what, mib, rate);
+        return;
+    }
+    double share = (double)progress->done_bytes / (double)progress->total_bytes;
+    int filled = share < 1 ? (int)(share * BAR) : BAR;
+    (void)fprintf(stderr, "\r\033[K%s [%.*s%*s] %3.0f %%, %.0f MiB/s", progress->what, filled, "##############################",
+                  BAR - filled, "", 100 * (share < 1 ? share : 1), rate);
+}
+
+void tpd_progress_end(struct tpd_progress *progress) {
+    if (progress->drawn_ns != 0)
+        (void)fputs("\r\033[K", stderr);
+}

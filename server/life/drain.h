@@ -1,0 +1,12 @@
+/* drain.h -- the way out: from the wish to stop to the moment when nothing is under way. */
+#ifndef TPD_DRAIN_H
+#define TPD_DRAIN_H
+
+#include "server/life/notify.h"
+#include "transposed/http.h"
+
+/* Says no on /readyz, answers on for drain_delay, closes the door, waits until drain_deadline, then refuses what is left.
+ * When a device still holds a job after that, the process ends here with status 1: its memory can't be taken from under it. */
+void tpd_drain(struct tpd_world *world, struct tpd_http *http, const struct tpd_notify *notify);
+
+#endif

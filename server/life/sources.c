@@ -1,0 +1,53 @@
+/* sources.c -- see sources.h. */
+#include "server/life/sources.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* A strategy's name is known here and not to the table of knobs. */
+static enum tpd_status check_strategy(const struct tpd_config *config, struct tpd_error *error) {
+    enum tpd_strategy_id id;
+    struct tpd_error why;
+    if (tpd_strategy_find(config->strategy, &id, &why) == TPD_OK)
+        return TPD_OK;
+    return tpd_fail(error, TPD_CONFIG, "strategy is %.40s: %.200s", config->strategy, why.text);
+}
+
+enum tpd_status tpd_sources_load(const struct tpd_sources *sources, struct tpd_config *config, bool *flags_are_wrong,
+                                 struct tpd_error *error) {
+    enum tpd_status status = TPD_OK;
+    *flags_are_wrong = false;
+    tpd_config_defaults(config);
+    if (sources->path != NULL && sources->path[0] != '\0')
+        status = tpd_config_read_file(config, sources->path, error);
+    if (status == TPD_OK)
+        status = tpd_config_read_environment(config, environ, error);
+    for (int i = 0; status == TPD_OK && i < TPD_KNOB_COUNT; i++) {
+        if (sources->flags[i] == NULL)
+            continue;
+        status = tpd_config_set(config, (enum tpd_knob)i, sources->flags[i], TPD_SOURCE_FLAG, error);
+        *flags_are_wrong = status != TPD_OK;
+    }
+    if (status == TPD_OK) {
+        status = check_strategy(config, error);
+        *flags_are_wrong = status != TPD_OK && config->source[TPD_KNOB_strategy] == TPD_SOURCE_FLAG;
+    }
+    return status;
+}
+
+unsigned tpd_sources_keep_fixed(struct tpd_config *config, const struct tpd_config *old, const char **first) {
+    unsigned kept = 0;
+    char was[TPD_CONFIG_TEXT_BYTES + 16], is[TPD_CONFIG_TEXT_BYTES + 16];
+#define X(TYPE, name, least, most, default_text, RELOAD, SECTION, help) \
+    if (!(RELOAD)) {                                                    \
+        tpd_config_print(old, TPD_KNOB_##name, was, sizeof was);        \
+        tpd_config_print(config, TPD_KNOB_##name, is, sizeof is);       \
+        if (strcmp(was, is) != 0 && kept++ == 0)                        \
+            *first = tpd_knob_name(TPD_KNOB_##name);                    \
+        memcpy(&config->name, &old->name, sizeof config->name);         \
+        config->source[TPD_KNOB_##name] = old->source[TPD_KNOB_##name]; \
+    }
+#include "transposed/tbl/config.def"
+#undef X
+    return kept;
+}
