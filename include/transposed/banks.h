@@ -53,14 +53,17 @@ struct tpd_shared_sum {
 struct tpd_global_sum {
     uint64_t requests, sectors, ideal;
 };
+enum { TPD_BANKS_BLOCKS_MOST = 256 }; /* half a second for the largest tile */
 struct tpd_figures {
     struct tpd_plan plan;
+    uint64_t blocks; /* that were run */
     struct tpd_shared_sum shared[2]; /* by enum tpd_op */
     struct tpd_global_sum global[2];
 };
 
 /* Runs the strategy's own kernel lane by lane over the blocks of that shape, addresses only, and adds up every request.
- * Shapes of more than 4096 blocks are sampled evenly (first and last block included); sums are those of the sample.
+ * Shapes of more than TPD_BANKS_BLOCKS_MOST blocks are sampled evenly (first and last block included); sums are those of
+ * the sample. Requests without an active lane are none.
  * Fails as tpd_strategy_plan() does; TPD_NO_MEMORY for the runner's scratch. */
 enum tpd_status tpd_banks_of_plan(const struct tpd_plan *plan, struct tpd_figures *figures, struct tpd_error *error) TPD_CHECKED;
 

@@ -1,0 +1,70 @@
+/* dialect_c.h -- the strategies' words for the C compiler: a PHASE is a loop over a block's threads, each access a call.
+ *
+ * Gives `tpd_kernels` (kernel.h). The calls are the lane-by-lane runner's: kernels/banks/simt.h, to be included before.
+ */
+#ifndef TPD_DIALECT_C_H
+#define TPD_DIALECT_C_H
+
+#include "kernels/strategies/geometry.h"
+
+#include "kernels/strategies/every_strategy.h" /* the layouts */
+
+typedef void (*tpd_kernel_pointer)(struct tpd_simt *simt, struct tpd_geometry grid);
+#define KERNEL_POINTER(kernel) (kernel)
+
+typedef struct {
+    uint64_t half[2];
+} tpd_item16;
+#define ITEM16 tpd_item16
+
+#define KERNEL(NAME) static void KERNEL_NAME(NAME, ITEMSIZE, TILE_KIND)(struct tpd_simt * simt, const struct tpd_geometry grid)
+#define BLOCK (simt->block)
+#define PHASE(thread) for (uint32_t thread = tpd_simt_phase(simt); thread < THREADS; thread = tpd_simt_next(simt))
+#define BARRIER() tpd_simt_barrier(simt)
+#define UNROLL
+
+/* The tile itself is the runner's. */
+#define TILE_FIXED(pitch_) const uint32_t pitch = (pitch_)
+#define TILE_ANY(pitch_) const uint32_t pitch = (pitch_)
+
+#define CALL_(name, size) name##_##size
+#define CALL(name, size) CALL_(name, size)
+#define GLOBAL_LOAD(active, index) CALL(tpd_lane_global_load, ITEMSIZE)(simt, active, index)
+#define GLOBAL_STORE(active, index, item) CALL(tpd_lane_global_store, ITEMSIZE)(simt, active, index, item)
+#define SHARED_LOAD(index) CALL(tpd_lane_shared_load, ITEMSIZE)(simt, index)
+#define SHARED_STORE(index, item) CALL(tpd_lane_shared_store, ITEMSIZE)(simt, index, item)
+
+/* Items are moved by memcpy: a client's matrix may begin at any byte. */
+#define LANE_CALLS(size, item_type)                                                                                       \
+    static inline item_type tpd_lane_global_load_##size(struct tpd_simt *simt, bool active, uint64_t index) {             \
+        item_type item = {0};                                                                                             \
+        tpd_simt_touch(simt, TPD_SIMT_GLOBAL_LOAD, size, active, index *size);                                            \
+        if (active && simt->in != NULL)                                                                                   \
+            memcpy(&item, simt->in + index * size, size);                                                                 \
+        return item;                                                                                                      \
+    }                                                                                                                     \
+    static inline void tpd_lane_global_store_##size(struct tpd_simt *simt, bool active, uint64_t index, item_type item) { \
+        tpd_simt_touch(simt, TPD_SIMT_GLOBAL_STORE, size, active, index *size);                                           \
+        if (active && simt->out != NULL)                                                                                  \
+            memcpy(simt->out + index * size, &item, size);                                                                \
+    }                                                                                                                     \
+    static inline item_type tpd_lane_shared_load_##size(struct tpd_simt *simt, uint32_t index) {                          \
+        item_type item;                                                                                                   \
+        tpd_simt_touch(simt, TPD_SIMT_SHARED_LOAD, size, true, (uint64_t)index *size);                                    \
+        memcpy(&item, simt->shared + (size_t)index * size, size);                                                         \
+        return item;                                                                                                      \
+    }                                                                                                                     \
+    static inline void tpd_lane_shared_store_##size(struct tpd_simt *simt, uint32_t index, item_type item) {              \
+        tpd_simt_touch(simt, TPD_SIMT_SHARED_STORE, size, true, (uint64_t)index *size);                                   \
+        memcpy(simt->shared + (size_t)index * size, &item, size);                                                         \
+    }
+
+LANE_CALLS(1, uint8_t)
+LANE_CALLS(2, uint16_t)
+LANE_CALLS(4, uint32_t)
+LANE_CALLS(8, uint64_t)
+LANE_CALLS(16, tpd_item16)
+
+#include "kernels/strategies/kernel.h"
+
+#endif

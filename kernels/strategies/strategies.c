@@ -1,0 +1,181 @@
+/* strategies.c -- the strategy table's readers: names, tiles, the rule behind `auto`, and what a launch looks like. */
+#include "transposed/strategy.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernels/strategies/geometry.h"
+
+#include "kernels/strategies/every_strategy.h" /* outside a dialect: the layouts */
+
+enum { ITEMSIZES_WORDS, ITEMSIZES_ANY };
+
+static const struct tpd_strategy strategies[TPD_STRATEGY_COUNT] = {
+#define X(NAME, name, TILED, ITEMSIZES, summary) \
+    [TPD_STRATEGY_##NAME] = {name, summary, TILED, ITEMSIZES_##ITEMSIZES == ITEMSIZES_ANY},
+#include "transposed/tbl/strategies.def"
+#undef X
+};
+
+static const char names[] = "auto"
+#define X(NAME, name, TILED, ITEMSIZES, summary) " " name
+#include "transposed/tbl/strategies.def"
+#undef X
+    ;
+
+const struct tpd_strategy *tpd_strategy_at(enum tpd_strategy_id id) {
+    return &strategies[id];
+}
+
+enum tpd_status tpd_strategy_find(const char *name, enum tpd_strategy_id *id, struct tpd_error *error) {
+    int i = 0;
+    while (i < TPD_STRATEGY_COUNT && strcmp(strategies[i].name, name) != 0)
+        i++;
+    if (i == TPD_STRATEGY_COUNT && strcmp(name, "auto") != 0)
+        return tpd_fail(error, TPD_UNKNOWN_STRATEGY, "strategy '%.32s' is none of: %s", name, names);
+    *id = (enum tpd_strategy_id)i; /* TPD_STRATEGY_AUTO is TPD_STRATEGY_COUNT */
+    return TPD_OK;
+}
+
+/* Reads 1 to 9 digits. Answers what follows, NULL when there is none or too many. */
+static const char *read_side(const char *text, uint32_t *side) {
+    const char *at = text;
+    *side = 0;
+    for (; *at >= '0' && *at <= '9' && at - text < 9; at++)
+        *side = *side * 10 + (uint32_t)(*at - '0');
+    return at != text ? at : NULL;
+}
+
+static bool is_power_of_two(uint32_t number) {
+    return (number & (number - 1)) == 0;
+}
+
+static enum tpd_status check_side(uint32_t side, const char *which, struct tpd_error *error) {
+    if (side < TPD_TILE_LEAST)
+        return tpd_fail_limit(error, TPD_UNSUPPORTED, TPD_TILE_LEAST, side,
+                              "tile %s %" PRIu32 " is below the least, %d: take 16, 32, 64 or 128", which, side, TPD_TILE_LEAST);
+    if (side > TPD_TILE_MOST)
+        return tpd_fail_limit(error, TPD_UNSUPPORTED, TPD_TILE_MOST, side,
+                              "tile %s %" PRIu32 " is past the most, %d: take 16, 32, 64 or 128", which, side, TPD_TILE_MOST);
+    if (!is_power_of_two(side))
+        return tpd_fail(error, TPD_UNSUPPORTED, "tile %s %" PRIu32 " is no power of two: take 16, 32, 64 or 128", which, side);
+    return TPD_OK;
+}
+
+static enum tpd_status check_tile(struct tpd_tile tile, struct tpd_error *error) {
+    enum tpd_status status = check_side(tile.rows, "rows", error);
+    return status != TPD_OK ? status : check_side(tile.cols, "cols", error);
+}
+
+enum tpd_status tpd_tile_parse(const char *text, struct tpd_tile *tile, struct tpd_error *error) {
+    struct tpd_tile read = {0, 0};
+    if (strcmp(text, "auto") != 0) {
+        const char *at = read_side(text, &read.rows);
+        if (at != NULL)
+            at = *at == 'x' ? read_side(at + 1, &read.cols) : NULL;
+        if (at == NULL || *at != '\0')
+            return tpd_fail(error, TPD_BAD_PARAMETER, "tile '%.32s' is neither auto nor ROWSxCOLS, such as 32x64", text);
+        enum tpd_status status = check_tile(read, error);
+        if (status != TPD_OK)
+            return status;
+    }
+    *tile = read;
+    return TPD_OK;
+}
+
+/* The largest power of two up to 16 that divides the item size: what one access can move. */
+static uint32_t word_of(uint32_t itemsize) {
+    uint32_t lowest_bit = itemsize & (~itemsize + 1);
+    return lowest_bit < 16 ? lowest_bit : 16;
+}
+
+enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
+    uint64_t narrow = matrix->rows < matrix->cols ? matrix->rows : matrix->cols;
+    /* Half of a narrower tile would be empty. */
+    if (narrow < TPD_TILE_LEAST || word_of(matrix->itemsize) != matrix->itemsize)
+        return TPD_STRATEGY_DIRECT;
+    /* Without conflicts either way; padding costs no arithmetic, but below 4 bytes an eighth of the tile and more. */
+    return matrix->itemsize >= 4 ? TPD_STRATEGY_PADDED : TPD_STRATEGY_SWIZZLED;
+}
+
+#define X(NAME, name, TILED, ITEMSIZES, summary)                     \
+    static uint32_t pitch_##NAME(uint32_t cols, uint32_t itemsize) { \
+        (void)cols;                                                  \
+        (void)itemsize;                                              \
+        return PITCH_##NAME(cols, itemsize);                         \
+    }
+#include "transposed/tbl/strategies.def"
+#undef X
+
+static uint32_t (*const pitches[TPD_STRATEGY_COUNT])(uint32_t cols, uint32_t itemsize) = {
+#define X(NAME, name, TILED, ITEMSIZES, summary) [TPD_STRATEGY_##NAME] = pitch_##NAME,
+#include "transposed/tbl/strategies.def"
+#undef X
+};
+
+static uint64_t divide_up(uint64_t number, uint64_t by) {
+    return number / by + (number % by != 0);
+}
+
+static enum tpd_status plan_tile(struct tpd_plan *plan, struct tpd_tile tile, uint64_t shared_most_bytes,
+                                 struct tpd_error *error) {
+    const struct tpd_matrix *matrix = &plan->matrix;
+    if (tile.rows == 0 && tile.cols == 0)
+        tile.rows = tile.cols = TPD_TILE_DEFAULT;
+    enum tpd_status status = check_tile(tile, error);
+    if (status != TPD_OK)
+        return status;
+    plan->tile = tile;
+    plan->tile_is_default = tile.rows == TPD_TILE_DEFAULT && tile.cols == TPD_TILE_DEFAULT;
+    plan->pitch = pitches[plan->strategy](tile.cols, matrix->itemsize);
+    plan->shared_bytes = (uint64_t)tile.rows * plan->pitch * matrix->itemsize;
+    if (plan->shared_bytes > shared_most_bytes)
+        return tpd_fail_limit(error, TPD_UNSUPPORTED, shared_most_bytes, plan->shared_bytes,
+                              "tile %" PRIu32 "x%" PRIu32 " of %" PRIu32 "-byte items takes %" PRIu64
+                              " bytes of shared memory, and a block has at most %" PRIu64 ": take a smaller tile",
+                              tile.rows, tile.cols, matrix->itemsize, plan->shared_bytes, shared_most_bytes);
+    /* No more tiles than items, whose number tpd_matrix_bytes() has passed. */
+    plan->blocks = divide_up(matrix->rows, tile.rows) * divide_up(matrix->cols, tile.cols) * matrix->batch;
+    return TPD_OK;
+}
+
+enum tpd_status tpd_strategy_plan(enum tpd_strategy_id id, const struct tpd_matrix *matrix, struct tpd_tile tile,
+                                  uint64_t shared_most_bytes, struct tpd_plan *plan, struct tpd_error *error) {
+    uint64_t bytes;
+    enum tpd_status status = tpd_matrix_bytes(matrix, &bytes, error);
+    if (status != TPD_OK)
+        return status;
+    if (id == TPD_STRATEGY_AUTO)
+        id = tpd_strategy_choose(matrix);
+    const struct tpd_strategy *strategy = &strategies[id];
+    uint32_t word = word_of(matrix->itemsize);
+    if (word != matrix->itemsize && !strategy->any_itemsize)
+        return tpd_fail(error, TPD_UNSUPPORTED,
+                        "strategy %s takes items of 1, 2, 4, 8 or 16 bytes, not of %" PRIu32 ": take auto or direct",
+                        strategy->name, matrix->itemsize);
+    struct tpd_plan made = {.strategy = id, .matrix = *matrix, .tile_is_default = true, .word_bytes = word};
+    made.words = matrix->itemsize / word;
+    if (strategy->tiled)
+        status = plan_tile(&made, tile, shared_most_bytes, error);
+    else
+        made.blocks = divide_up(bytes / word, TPD_STRATEGY_THREADS);
+    if (bytes == 0)
+        made.blocks = 0;
+    if (status == TPD_OK)
+        *plan = made;
+    return status;
+}
+
+struct tpd_geometry tpd_geometry_of(const struct tpd_plan *plan) {
+    const struct tpd_matrix *matrix = &plan->matrix;
+    struct tpd_geometry grid = {
+        .rows = matrix->rows, .cols = matrix->cols, .words = plan->words, .moves = tpd_matrix_items(matrix) * plan->words};
+    if (strategies[plan->strategy].tiled) {
+        grid.tiles_down = divide_up(matrix->rows, plan->tile.rows);
+        grid.tiles_across = divide_up(matrix->cols, plan->tile.cols);
+        grid.tile_rows_log2 = TPD_LOG2(plan->tile.rows);
+        grid.tile_cols_log2 = TPD_LOG2(plan->tile.cols);
+        grid.pitch = plan->pitch;
+    }
+    return grid;
+}
