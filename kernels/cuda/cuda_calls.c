@@ -1,0 +1,132 @@
+/* cuda_calls.c -- the CUDA runtime behind cuda_driver.h's table. */
+#include <cuda_runtime.h>
+#include <stdio.h>
+
+#include "kernels/cuda/cuda_driver.h"
+
+static int device_count(int *count) {
+    return (int)cudaGetDeviceCount(count);
+}
+static int driver_version(int *version) {
+    return (int)cudaDriverGetVersion(version);
+}
+static int runtime_version(int *version) {
+    return (int)cudaRuntimeGetVersion(version);
+}
+
+static int device_properties(int device, struct tpd_cuda_properties *properties) {
+    struct cudaDeviceProp found;
+    cudaError_t code = cudaGetDeviceProperties(&found, device);
+    if (code != cudaSuccess)
+        return (int)code;
+    (void)snprintf(properties->name, sizeof properties->name, "%.*s", (int)sizeof properties->name - 1, found.name);
+    properties->memory_total_bytes = found.totalGlobalMem;
+    properties->shared_most_bytes = found.sharedMemPerBlockOptin;
+    properties->compute_capability = (uint32_t)(found.major * 10 + found.minor);
+    properties->multiprocessors = (uint32_t)found.multiProcessorCount;
+    return 0;
+}
+
+/* Blocking waits: a worker that waits for the GPU must not burn the core that another one decodes a body on. */
+static int device_start(int device) {
+    cudaError_t code = cudaInitDevice(device, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid);
+    return code != cudaSuccess ? (int)code : (int)cudaSetDevice(device);
+}
+
+static int device_use(int device) {
+    return (int)cudaSetDevice(device);
+}
+
+static int memory_info(uint64_t *free_bytes, uint64_t *total_bytes) {
+    size_t free_size = 0, total_size = 0;
+    cudaError_t code = cudaMemGetInfo(&free_size, &total_size);
+    *free_bytes = free_size;
+    *total_bytes = total_size;
+    return (int)code;
+}
+
+static int memory_alloc(void **memory, uint64_t bytes) {
+    return (int)cudaMalloc(memory, (size_t)bytes);
+}
+static int memory_free(void *memory) {
+    return (int)cudaFree(memory);
+}
+static int host_alloc(void **memory, uint64_t bytes) {
+    return (int)cudaHostAlloc(memory, (size_t)bytes, cudaHostAllocPortable);
+}
+static int host_free(void *memory) {
+    return (int)cudaFreeHost(memory);
+}
+
+/* Non-blocking: not ordered after the default stream, which an embedding program may use. */
+static int stream_create(void **stream) {
+    return (int)cudaStreamCreateWithFlags((cudaStream_t *)stream, cudaStreamNonBlocking);
+}
+static int stream_destroy(void *stream) {
+    return (int)cudaStreamDestroy(stream);
+}
+static int stream_wait(void *stream) {
+    return (int)cudaStreamSynchronize(stream);
+}
+static int event_create(void **event) {
+    return (int)cudaEventCreateWithFlags((cudaEvent_t *)event, cudaEventBlockingSync);
+}
+static int event_destroy(void *event) {
+    return (int)cudaEventDestroy(event);
+}
+static int event_record(void *event, void *stream) {
+    return (int)cudaEventRecord(event, stream);
+}
+static int event_wait(void *event) {
+    return (int)cudaEventSynchronize(event);
+}
+static int event_elapsed(float *milliseconds, void *from, void *to) {
+    return (int)cudaEventElapsedTime(milliseconds, from, to);
+}
+
+static int copy_in(void *device, const void *host, uint64_t bytes, void *stream) {
+    return (int)cudaMemcpyAsync(device, host, (size_t)bytes, cudaMemcpyHostToDevice, stream);
+}
+
+static int copy_out(void *host, const void *device, uint64_t bytes, void *stream) {
+    return (int)cudaMemcpyAsync(host, device, (size_t)bytes, cudaMemcpyDeviceToHost, stream);
+}
+
+static int last_error(void) {
+    return (int)cudaGetLastError();
+}
+static const char *error_name(int code) {
+    return cudaGetErrorName((cudaError_t)code);
+}
+static const char *error_text(int code) {
+    return cudaGetErrorString((cudaError_t)code);
+}
+
+const struct tpd_cuda_calls tpd_cuda_runtime = {
+    .device_count = device_count,
+    .driver_version = driver_version,
+    .runtime_version = runtime_version,
+    .device_properties = device_properties,
+    .device_start = device_start,
+    .device_use = device_use,
+    .memory_info = memory_info,
+    .memory_alloc = memory_alloc,
+    .memory_free = memory_free,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_wait = stream_wait,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .event_elapsed = event_elapsed,
+    .copy_in = copy_in,
+    .copy_out = copy_out,
+    .kernels_prepare = tpd_cuda_kernels_prepare,
+    .kernel_launch = tpd_cuda_kernel_launch,
+    .last_error = last_error,
+    .error_name = error_name,
+    .error_text = error_text,
+};

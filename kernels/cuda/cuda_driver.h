@@ -1,0 +1,71 @@
+/* cuda_driver.h -- every CUDA call that the back end makes, as one table of functions.
+ *
+ * backend_cuda.c and its helpers see nothing of CUDA but this; cuda_calls.c and launch.cu are the only files that
+ * include cuda_runtime.h. So the back end's logic compiles and is tested on machines without CUDA, against a device
+ * that fails on purpose. A code is the runtime's own number; 0 is success.
+ * Threads: every function from any thread, as the runtime's own.
+ */
+#ifndef TPD_CUDA_DRIVER_H
+#define TPD_CUDA_DRIVER_H
+
+#include "transposed/strategy.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct tpd_cuda_properties {
+    char name[128];
+    uint64_t memory_total_bytes;
+    uint64_t shared_most_bytes;  /* a block, after opting in */
+    uint32_t compute_capability; /* major * 10 + minor */
+    uint32_t multiprocessors;
+};
+
+/* Streams and events are the runtime's handles, looked at by nobody here. Device pointers are never read on the host. */
+struct tpd_cuda_calls {
+    int (*device_count)(int *count); /* leaves *count as it was when it fails */
+    int (*driver_version)(int *version);
+    int (*runtime_version)(int *version);
+    int (*device_properties)(int device, struct tpd_cuda_properties *properties);
+    int (*device_start)(int device); /* makes the context (blocking waits) and makes it the calling thread's */
+    int (*device_use)(int device);   /* makes it the calling thread's */
+    int (*memory_info)(uint64_t *free_bytes, uint64_t *total_bytes);
+    int (*memory_alloc)(void **memory, uint64_t bytes);
+    int (*memory_free)(void *memory);
+    int (*host_alloc)(void **memory, uint64_t bytes); /* page-locked for every device */
+    int (*host_free)(void *memory);
+    int (*stream_create)(void **stream);
+    int (*stream_destroy)(void *stream);
+    int (*stream_wait)(void *stream); /* until all its work is done */
+    int (*event_create)(void **event);
+    int (*event_destroy)(void *event);
+    int (*event_record)(void *event, void *stream);
+    int (*event_wait)(void *event);
+    int (*event_elapsed)(float *milliseconds, void *from, void *to);
+    int (*copy_in)(void *device, const void *host, uint64_t bytes, void *stream);
+    int (*copy_out)(void *host, const void *device, uint64_t bytes, void *stream);
+    /* Loads every kernel that takes its tile at run time and lets it have that much shared memory; once a device. */
+    int (*kernels_prepare)(uint64_t shared_most_bytes);
+    int (*kernel_launch)(const struct tpd_plan *plan, const void *in, void *out, void *stream);
+    int (*last_error)(void);             /* answers and clears what is not sticky */
+    const char *(*error_name)(int code); /* static text */
+    const char *(*error_text)(int code); /* static text */
+};
+
+#if TPD_HAVE_CUDA
+extern const struct tpd_cuda_calls tpd_cuda_runtime; /* the real one */
+#endif
+
+/* Borrows calls until the next call; NULL brings back the runtime's. Only while no device is open. */
+void tpd_cuda_use(const struct tpd_cuda_calls *calls);
+
+/* launch.cu: behind kernels_prepare and kernel_launch of the runtime's table. */
+int tpd_cuda_kernels_prepare(uint64_t shared_most_bytes);
+int tpd_cuda_kernel_launch(const struct tpd_plan *plan, const void *in, void *out, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
