@@ -20,9 +20,13 @@ const struct tpd_backend *tpd_backend_at(enum tpd_backend_id id) {
     return (unsigned)id < TPD_BACKEND_COUNT ? rows[id].table : NULL;
 }
 
-const char *tpd_backend_name(enum tpd_backend_id id) { return rows[id].name; }
+const char *tpd_backend_name(enum tpd_backend_id id) {
+    return rows[id].name;
+}
 
-const char *tpd_backend_summary(enum tpd_backend_id id) { return rows[id].summary; }
+const char *tpd_backend_summary(enum tpd_backend_id id) {
+    return rows[id].summary;
+}
 
 const char *tpd_device_state_name(enum tpd_device_state state) {
     switch (state) {

@@ -1,0 +1,152 @@
+/* backend_cpu.c -- this machine's cores as a device: "cpu". */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kernels/cpu/cpu.h"
+#include "transposed/alloc.h"
+#include "transposed/backend.h"
+#include "transposed/clock.h"
+
+enum {
+    /* Below, waking a thread costs more than it saves: one core moves this much in some 20 us. */
+    ALONE_BYTES = 256 * 1024
+};
+
+struct tpd_device {
+    uint32_t threads, lanes;
+    size_t stream_from_bytes;
+    char name[128];
+    uint64_t memory_total_bytes;
+    pthread_mutex_t lock;
+    pthread_cond_t freed;
+    uint32_t lanes_used;
+};
+
+static uint32_t count(struct tpd_error *error) {
+    (void)error;
+    return 1;
+}
+
+static enum tpd_status open_device(uint32_t index, const struct tpd_device_options *options, struct tpd_device **result,
+                                   struct tpd_error *error) {
+    *result = NULL;
+    if (index != 0)
+        return tpd_fail(error, TPD_UNKNOWN_DEVICE, "there is one CPU device, number 0, and no number %" PRIu32, index);
+    if (options->cpu_threads > TPD_CPU_THREADS_MOST)
+        return tpd_fail_limit(error, TPD_TOO_LARGE, TPD_CPU_THREADS_MOST, options->cpu_threads,
+                              "cpu_threads %" PRIu32 " is over the limit of %d", options->cpu_threads, TPD_CPU_THREADS_MOST);
+    struct tpd_device *device = tpd_alloc_zero(1, sizeof *device);
+    if (device == NULL)
+        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for the CPU device");
+    device->threads = options->cpu_threads != 0 ? options->cpu_threads : tpd_cpu_cores();
+    if (device->threads > TPD_CPU_THREADS_MOST)
+        device->threads = TPD_CPU_THREADS_MOST;
+    device->lanes = options->lanes != 0 ? options->lanes : device->threads;
+    device->stream_from_bytes = tpd_cpu_stream_from_bytes();
+    device->memory_total_bytes = tpd_cpu_memory_bytes();
+    tpd_cpu_model(device->name, sizeof device->name);
+    enum tpd_status status = tpd_cpu_pool_open(device->threads, error);
+    if (status != TPD_OK) {
+        tpd_free(device);
+        return status;
+    }
+    pthread_mutex_init(&device->lock, NULL);
+    pthread_condattr_t monotonic; /* deadlines are tpd_clock_ns()'s */
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&device->freed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    *result = device;
+    return TPD_OK;
+}
+
+static void close_device(struct tpd_device *device) {
+    if (device == NULL)
+        return;
+    tpd_cpu_pool_close();
+    pthread_cond_destroy(&device->freed);
+    pthread_mutex_destroy(&device->lock);
+    tpd_free(device);
+}
+
+static void info(struct tpd_device *device, struct tpd_device_info *info) {
+    memset(info, 0, sizeof *info);
+    snprintf(info->id, sizeof info->id, "cpu");
+    info->kind = "cpu";
+    snprintf(info->name, sizeof info->name, "%s", device->name);
+    info->state = TPD_STATE_READY;
+    info->memory_total_bytes = device->memory_total_bytes;
+    info->multiprocessors = device->threads;
+    info->lanes = device->lanes;
+}
+
+static enum tpd_status check(struct tpd_device *device, const struct tpd_task *task, struct tpd_error *error) {
+    (void)device;
+    uint64_t bytes;
+    if (task->strategy != TPD_STRATEGY_AUTO) {
+        const struct tpd_strategy *strategy = tpd_strategy_at(task->strategy);
+        return tpd_fail(error, TPD_UNSUPPORTED,
+                        "strategy '%s' is a tile strategy of GPUs, and the CPU has none: leave strategy at auto, "
+                        "or ask for device=simt, which runs it lane by lane",
+                        strategy != NULL ? strategy->name : "?");
+    }
+    return tpd_matrix_bytes(&task->matrix, &bytes, error);
+}
+
+static enum tpd_status take_lane(struct tpd_device *device, uint64_t deadline_ns, struct tpd_error *error) {
+    enum tpd_status status = TPD_OK;
+    const struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)};
+    pthread_mutex_lock(&device->lock);
+    while (device->lanes_used >= device->lanes && status == TPD_OK) {
+        if (deadline_ns == 0)
+            pthread_cond_wait(&device->freed, &device->lock);
+        else if (pthread_cond_timedwait(&device->freed, &device->lock, &until) == ETIMEDOUT)
+            status = tpd_fail(error, TPD_DEADLINE, "all %" PRIu32 " lanes of the CPU were busy until the deadline: try again",
+                              device->lanes);
+    }
+    if (status == TPD_OK)
+        device->lanes_used++;
+    else
+        pthread_cond_signal(&device->freed); /* the signal may have met this thread as its time ran out */
+    pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+static void give_lane(struct tpd_device *device) {
+    pthread_mutex_lock(&device->lock);
+    device->lanes_used--;
+    pthread_cond_signal(&device->freed);
+    pthread_mutex_unlock(&device->lock);
+}
+
+static enum tpd_status run(struct tpd_device *device, const struct tpd_task *task, struct tpd_outcome *outcome,
+                           struct tpd_error *error) {
+    memset(outcome, 0, sizeof *outcome);
+    enum tpd_status status = check(device, task, error);
+    if (status != TPD_OK)
+        return status;
+    struct tpd_cpu_plan plan;
+    tpd_cpu_plan(&plan, &task->matrix, task->in, task->out, device->stream_from_bytes);
+    outcome->strategy = plan.strategy;
+    uint64_t start = tpd_clock_ns();
+    if (plan.bytes < ALONE_BYTES) {
+        tpd_cpu_run(&plan);
+        outcome->kernel_ns = tpd_clock_ns() - start;
+        return TPD_OK;
+    }
+    status = take_lane(device, task->deadline_ns, error);
+    uint64_t begin = tpd_clock_ns();
+    outcome->wait_ns = begin - start;
+    if (status != TPD_OK)
+        return status;
+    tpd_cpu_pool_run(&plan, device->threads);
+    outcome->kernel_ns = tpd_clock_ns() - begin;
+    give_lane(device);
+    return TPD_OK;
+}
+
+const struct tpd_backend tpd_backend_cpu = {
+    .name = "cpu", .count = count, .open = open_device, .close = close_device, .info = info, .check = check, .run = run};

@@ -1,0 +1,45 @@
+/* machine_cpu.c -- what the CPU back end asks the system about its processor. */
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernels/cpu/cpu.h"
+
+uint32_t tpd_cpu_cores(void) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+        return (uint32_t)CPU_COUNT(&set);
+    long online = sysconf(_SC_NPROCESSORS_ONLN); /* more than 1024 processors: the set is too small to be told */
+    return online > 0 ? (uint32_t)online : 1;
+}
+
+void tpd_cpu_model(char *name, size_t room) {
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    snprintf(name, room, "%s", "CPU");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "model name", 10) != 0)
+            continue;
+        const char *value = strchr(line, ':');
+        if (value == NULL)
+            continue;
+        value += 1 + strspn(value + 1, " \t");
+        snprintf(name, room, "%.*s", (int)strcspn(value, "\n"), value);
+        break;
+    }
+    if (file != NULL)
+        (void)fclose(file);
+}
+
+uint64_t tpd_cpu_memory_bytes(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : 0;
+}
+
+size_t tpd_cpu_stream_from_bytes(void) {
+    long third = sysconf(_SC_LEVEL3_CACHE_SIZE), second = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    long last = third > 0 ? third : second;
+    return last > 0 ? (size_t)last : 32u << 20;
+}
