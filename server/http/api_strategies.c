@@ -1,0 +1,135 @@
+/* api_strategies.c -- GET /v1/strategies: what each tile strategy is, what the bank model says of it, and who can run it.
+ *
+ * The figures depend on the tile knob alone, which needs a restart to change: they are worked out once, by the first that asks.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "server/http/http_internal.h"
+#include "transposed/banks.h"
+
+enum { STRATEGIES_MOST_BYTES = 1 << 20, SIDE = 1024, ITEMSIZES = 5 };
+
+static const uint32_t itemsizes[ITEMSIZES] = {1, 2, 4, 8, 16};
+
+struct figures {
+    enum tpd_status status;
+    struct tpd_error error;
+    struct tpd_figures figures;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct tpd_tile made_for;
+static bool made;
+static struct figures table[TPD_STRATEGY_COUNT][ITEMSIZES];
+
+static struct tpd_matrix matrix_of(uint32_t itemsize) {
+    return (struct tpd_matrix){.rows = SIDE, .cols = SIDE, .batch = 1, .itemsize = itemsize, .dtype = TPD_DTYPE_OPAQUE};
+}
+
+/* Under the lock. */
+static void make_table(struct tpd_tile tile) {
+    for (int i = 0; i < TPD_STRATEGY_COUNT; i++)
+        for (int j = 0; j < ITEMSIZES; j++) {
+            struct figures *at = &table[i][j];
+            struct tpd_matrix matrix = matrix_of(itemsizes[j]);
+            struct tpd_tile own = tpd_strategy_at((enum tpd_strategy_id)i)->tiled ? tile : (struct tpd_tile){0, 0};
+            struct tpd_plan plan;
+            at->status = tpd_strategy_plan((enum tpd_strategy_id)i, &matrix, own, UINT64_MAX, &plan, &at->error);
+            if (at->status == TPD_OK)
+                at->status = tpd_banks_of_plan(&plan, &at->figures, &at->error);
+        }
+    made_for = tile;
+    made = true;
+}
+
+static void write_shared(struct tpd_buf *buf, const char *name, const struct tpd_shared_sum *sum) {
+    (void)tpd_buf_format(buf,
+                         "\"%s\":{\"requests\":%" PRIu64 ",\"wavefronts\":%" PRIu64 ",\"ideal\":%" PRIu64 ",\"excess\":%" PRIu64
+                         ",\"degree\":%" PRIu32 "}",
+                         name, sum->requests, sum->wavefronts, sum->ideal, sum->excess, sum->degree);
+}
+
+static void write_global(struct tpd_buf *buf, const char *name, const struct tpd_global_sum *sum) {
+    (void)tpd_buf_format(buf, "\"%s\":{\"requests\":%" PRIu64 ",\"sectors\":%" PRIu64 ",\"ideal\":%" PRIu64 "}", name,
+                         sum->requests, sum->sectors, sum->ideal);
+}
+
+static void write_model(struct tpd_buf *buf, const struct figures *at) {
+    if (at->status != TPD_OK) {
+        (void)tpd_buf_text(buf, "\"model\":null,\"why_not\":");
+        (void)tpd_buf_json_string(buf, at->error.text);
+        return;
+    }
+    const struct tpd_plan *plan = &at->figures.plan;
+    (void)tpd_buf_format(buf,
+                         "\"model\":{\"rows\":%d,\"cols\":%d,\"tile\":\"%" PRIu32 "x%" PRIu32 "\",\"pitch\":%" PRIu32
+                         ",\"shared_bytes\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"shared\":{",
+                         SIDE, SIDE, plan->tile.rows, plan->tile.cols, plan->pitch, plan->shared_bytes, plan->blocks);
+    write_shared(buf, "load", &at->figures.shared[TPD_OP_LOAD]);
+    (void)tpd_buf_text(buf, ",");
+    write_shared(buf, "store", &at->figures.shared[TPD_OP_STORE]);
+    (void)tpd_buf_text(buf, "},\"global\":{");
+    write_global(buf, "load", &at->figures.global[TPD_OP_LOAD]);
+    (void)tpd_buf_text(buf, ",");
+    write_global(buf, "store", &at->figures.global[TPD_OP_STORE]);
+    (void)tpd_buf_text(buf, "}}");
+}
+
+/* Devices that can, and for those that can't why. */
+static void write_devices(struct tpd_buf *buf, struct tpd_exchange *request, enum tpd_strategy_id strategy, uint32_t itemsize) {
+    struct tpd_engine *engine = request->http->world->engine;
+    struct tpd_matrix matrix = matrix_of(itemsize);
+    uint32_t count = tpd_engine_device_count(engine);
+    (void)tpd_buf_text(buf, ",\"runs_on\":[");
+    for (uint32_t i = 0; i < count; i++) {
+        struct tpd_device_info info;
+        struct tpd_error error = {.status = TPD_OK};
+        struct tpd_job job;
+        tpd_engine_device_info(engine, i, &info);
+        tpd_job_init(&job);
+        job.strategy = strategy;
+        job.strategy_is_explicit = true;
+        job.tile = request->config->tile;
+        memcpy(job.device, info.id, sizeof job.device);
+        bool can = tpd_engine_check(engine, &job, &matrix, &error) == TPD_OK;
+        tpd_job_fini(&job);
+        (void)tpd_buf_format(buf, "%s{\"device\":", i == 0 ? "" : ",");
+        (void)tpd_buf_json_string(buf, info.id);
+        (void)tpd_buf_format(buf, ",\"can\":%s", can ? "true" : "false");
+        if (!can) {
+            (void)tpd_buf_text(buf, ",\"why_not\":");
+            (void)tpd_buf_json_string(buf, error.text);
+        }
+        (void)tpd_buf_text(buf, "}");
+    }
+    (void)tpd_buf_text(buf, "]");
+}
+
+enum MHD_Result tpd_api_strategies(struct tpd_exchange *request) {
+    struct tpd_tile tile = request->config->tile;
+    struct tpd_buf buf;
+    tpd_buf_init(&buf, STRATEGIES_MOST_BYTES);
+    (void)tpd_buf_text(&buf, "{\"strategies\":[");
+    pthread_mutex_lock(&lock);
+    if (!made || made_for.rows != tile.rows || made_for.cols != tile.cols)
+        make_table(tile);
+    for (int i = 0; i < TPD_STRATEGY_COUNT; i++) {
+        const struct tpd_strategy *strategy = tpd_strategy_at((enum tpd_strategy_id)i);
+        (void)tpd_buf_format(&buf, "%s{\"name\":\"%s\",\"summary\":", i == 0 ? "" : ",", strategy->name);
+        (void)tpd_buf_json_string(&buf, strategy->summary);
+        (void)tpd_buf_format(&buf, ",\"tiled\":%s,\"itemsizes\":%s,\"by_itemsize\":[", strategy->tiled ? "true" : "false",
+                             strategy->any_itemsize ? "\"any\"" : "[1,2,4,8,16]");
+        for (int j = 0; j < ITEMSIZES; j++) {
+            (void)tpd_buf_format(&buf, "%s{\"itemsize\":%" PRIu32 ",", j == 0 ? "" : ",", itemsizes[j]);
+            write_model(&buf, &table[i][j]);
+            write_devices(&buf, request, (enum tpd_strategy_id)i, itemsizes[j]);
+            (void)tpd_buf_text(&buf, "}");
+        }
+        (void)tpd_buf_text(&buf, "]}");
+    }
+    pthread_mutex_unlock(&lock);
+    (void)tpd_buf_text(&buf, "]}\n");
+    return tpd_reply_buf(request, 200, "application/json", &buf);
+}

@@ -1,0 +1,133 @@
+/* head.c -- a request's headers: which ones count, what makes their framing ambiguous, who the request is. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "server/http/http_internal.h"
+
+bool tpd_parse_uint(const char *text, uint64_t *value) {
+    *value = 0;
+    if (text[0] == '\0')
+        return false;
+    for (; *text != '\0'; text++)
+        if (*text < '0' || *text > '9' || __builtin_mul_overflow(*value, (uint64_t)10, value) ||
+            __builtin_add_overflow(*value, (uint64_t)(*text - '0'), value))
+            return false;
+    return true;
+}
+
+/* The first of each counts; the number of those whose repetition is an attack is kept. */
+static enum MHD_Result collect(void *self, enum MHD_ValueKind kind, const char *key, const char *value) {
+    struct tpd_head *head = self;
+    const struct {
+        const char *name;
+        const char **place;
+        unsigned *count;
+    } known[] = {
+        {"Content-Length", &head->content_length, &head->content_lengths},
+        {"Transfer-Encoding", &head->transfer_encoding, &head->transfer_encodings},
+        {"Host", &head->host, &head->hosts},
+        {"Content-Type", &head->content_type, NULL},
+        {"Content-Encoding", &head->content_encoding, NULL},
+        {"Accept", &head->accept, NULL},
+        {"Content-Digest", &head->content_digest, NULL},
+        {"Want-Content-Digest", &head->want_digest, NULL},
+        {"X-Request-Id", &head->request_id, NULL},
+        {"traceparent", &head->traceparent, NULL},
+        {"Expect", &head->expect, NULL},
+    };
+    (void)kind;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (strcasecmp(key, known[i].name) == 0) {
+            if (*known[i].place == NULL)
+                *known[i].place = value != NULL ? value : "";
+            if (known[i].count != NULL)
+                (*known[i].count)++;
+            break;
+        }
+    return MHD_YES;
+}
+
+/* Two readings of where a body ends are how one request is smuggled inside another: such a connection is not used again. */
+static enum tpd_status check_framing(struct tpd_exchange *request, bool is_1_1) {
+    const struct tpd_head *head = &request->head;
+    struct tpd_error *error = &request->refusal;
+    request->close_after = true;
+    if (head->content_lengths != 0 && head->transfer_encodings != 0)
+        return tpd_fail(error, TPD_FRAMING, "Content-Length and Transfer-Encoding are both there: send one of them");
+    if (head->content_lengths > 1)
+        return tpd_fail(error, TPD_FRAMING, "Content-Length is there %u times: send it once", head->content_lengths);
+    if (head->transfer_encodings != 0 &&
+        (head->transfer_encodings > 1 || !is_1_1 || strcasecmp(head->transfer_encoding, "chunked") != 0))
+        return tpd_fail(error, TPD_FRAMING, "Transfer-Encoding \"%.60s\": only chunked, once and in HTTP/1.1, is understood",
+                        head->transfer_encoding);
+    if (head->content_lengths != 0 && !tpd_parse_uint(head->content_length, &request->content_bytes))
+        return tpd_fail(error, TPD_FRAMING, "Content-Length \"%.60s\" is not a number of bytes", head->content_length);
+    request->close_after = false;
+    request->has_content_bytes = head->content_lengths != 0 || head->transfer_encodings == 0;
+    request->has_body = head->transfer_encodings != 0 || request->content_bytes != 0;
+    if (head->hosts > 1 || (head->hosts == 0 && is_1_1))
+        return tpd_fail(error, TPD_FRAMING, "Host is there %u times: HTTP/1.1 wants it once", head->hosts);
+    return TPD_OK;
+}
+
+enum tpd_status tpd_head_read(struct tpd_exchange *request, const char *version) {
+    struct MHD_Connection *mhd = request->connection->mhd;
+    (void)MHD_get_connection_values(mhd, MHD_HEADER_KIND, collect, &request->head);
+    enum tpd_status status = check_framing(request, strcmp(version, "HTTP/1.0") != 0);
+    if (status != TPD_OK)
+        return status;
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    if (info != NULL && info->header_size > request->config->max_header_bytes)
+        return tpd_fail_limit(&request->refusal, TPD_HEADERS_TOO_LARGE, request->config->max_header_bytes, info->header_size,
+                              "the request's line and headers have %zu bytes, max_header_bytes is %llu", info->header_size,
+                              (unsigned long long)request->config->max_header_bytes);
+    if (request->connection->uri_is_bad)
+        return tpd_fail(&request->refusal, TPD_BAD_PARAMETER,
+                        "the URL holds %%00, a blank or a control byte: percent-encode what is meant");
+    return TPD_OK;
+}
+
+static bool id_is_valid(const char *id) {
+    size_t length = strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-");
+    return length != 0 && length < TPD_ID_BYTES && id[length] == '\0';
+}
+
+/* 64 bits that never repeat in a process: a counter from a random start, through a bijection (splitmix64's) that hides it. */
+static void make_id(struct tpd_http *http, char *id) {
+    uint64_t z = atomic_fetch_add_explicit(&http->next_id, 1, memory_order_relaxed) * 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    z ^= z >> 31;
+    for (int i = 15; i >= 0; i--, z >>= 4)
+        id[i] = "0123456789abcdef"[z & 15];
+    id[16] = '\0';
+}
+
+static bool is_hex(const char *text, size_t count, bool may_be_zero) {
+    bool zero = true;
+    for (size_t i = 0; i < count; i++) {
+        if ((text[i] < '0' || text[i] > '9') && (text[i] < 'a' || text[i] > 'f'))
+            return false;
+        zero = zero && text[i] == '0';
+    }
+    return may_be_zero || !zero;
+}
+
+/* W3C Trace Context: version 00 has 55 characters; a later one may go on behind another dash; ff is no version. */
+static bool trace_is_valid(const char *text) {
+    size_t length = strlen(text);
+    return length >= 55 && is_hex(text, 2, true) && strncmp(text, "ff", 2) != 0 && text[2] == '-' &&
+           is_hex(text + 3, 32, false) && text[35] == '-' && is_hex(text + 36, 16, false) && text[52] == '-' &&
+           is_hex(text + 53, 2, true) && (length == 55 || (strncmp(text, "00", 2) != 0 && text[55] == '-'));
+}
+
+void tpd_head_identify(struct tpd_exchange *request) {
+    const char *id = request->head.request_id, *trace = request->head.traceparent;
+    if (id != NULL && id_is_valid(id))
+        memcpy(request->id, id, strlen(id) + 1);
+    else
+        make_id(request->http, request->id);
+    if (trace != NULL && trace_is_valid(trace))
+        memcpy(request->trace_id, trace + 3, 32); /* the rest of the field is zero */
+}

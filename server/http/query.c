@@ -1,0 +1,119 @@
+/* query.c -- the parameters of a transpose: each at most once, none unknown, numbers strict. */
+#include <stdio.h>
+#include <string.h>
+
+#include "server/http/http_internal.h"
+
+struct reading {
+    struct tpd_exchange *request;
+    unsigned seen; /* bit n: parameter n */
+    enum tpd_status status;
+};
+
+static enum tpd_status read_number(const char *name, const char *value, uint64_t *number, bool *has, struct tpd_error *error) {
+    size_t digits = strspn(value, "0123456789");
+    if (digits == 0 || value[digits] != '\0')
+        return tpd_fail(error, TPD_BAD_PARAMETER, "%s=%.40s is not a number: give decimal digits alone", name, value);
+    if (!tpd_parse_uint(value, number))
+        return tpd_fail(error, TPD_SIZE_OVERFLOW, "%s=%.40s does not fit 64 bits", name, value);
+    *has = true;
+    return TPD_OK;
+}
+
+static enum tpd_status read_rows(struct tpd_exchange *r, const char *value) {
+    return read_number("rows", value, &r->decode.rows, &r->decode.has_rows, &r->refusal);
+}
+
+static enum tpd_status read_cols(struct tpd_exchange *r, const char *value) {
+    return read_number("cols", value, &r->decode.cols, &r->decode.has_cols, &r->refusal);
+}
+
+static enum tpd_status read_batch(struct tpd_exchange *r, const char *value) {
+    return read_number("batch", value, &r->decode.batch, &r->decode.has_batch, &r->refusal);
+}
+
+static enum tpd_status read_dtype(struct tpd_exchange *r, const char *value) {
+    r->decode.has_dtype = true;
+    return tpd_dtype_find(value, &r->decode.dtype, &r->refusal);
+}
+
+static enum tpd_status read_itemsize(struct tpd_exchange *r, const char *value) {
+    uint64_t bytes = 0;
+    enum tpd_status status = read_number("itemsize", value, &bytes, &r->decode.has_itemsize, &r->refusal);
+    if (status == TPD_OK && (bytes == 0 || bytes > TPD_ITEMSIZE_MOST))
+        return tpd_fail_limit(&r->refusal, TPD_UNSUPPORTED, TPD_ITEMSIZE_MOST, bytes, "itemsize=%.40s: an item has 1 to %d bytes",
+                              value, TPD_ITEMSIZE_MOST);
+    r->decode.itemsize = (uint32_t)bytes;
+    return status;
+}
+
+static enum tpd_status read_strategy(struct tpd_exchange *r, const char *value) {
+    enum tpd_status status = tpd_strategy_find(value, &r->job.strategy, &r->refusal);
+    r->job.strategy_is_explicit = status == TPD_OK && r->job.strategy != TPD_STRATEGY_AUTO;
+    return status;
+}
+
+static enum tpd_status read_tile(struct tpd_exchange *r, const char *value) {
+    return tpd_tile_parse(value, &r->job.tile, &r->refusal);
+}
+
+static enum tpd_status read_device(struct tpd_exchange *r, const char *value) {
+    if (value[0] == '\0' || strlen(value) >= sizeof r->job.device)
+        return tpd_fail(&r->refusal, TPD_UNKNOWN_DEVICE,
+                        "device=%.40s is no device here: /healthz lists those that are, auto takes any", value);
+    memcpy(r->job.device, value, strlen(value) + 1);
+    return TPD_OK;
+}
+
+static enum tpd_status read_nonfinite(struct tpd_exchange *r, const char *value) {
+    static const char *const words[] = {"error", "null", "string"}; /* by enum tpd_nonfinite */
+    for (int i = 0; i < 3; i++)
+        if (strcmp(value, words[i]) == 0) {
+            r->job.encode.nonfinite = (enum tpd_nonfinite)i;
+            return TPD_OK;
+        }
+    return tpd_fail(&r->refusal, TPD_BAD_PARAMETER, "nonfinite=%.40s is not one of error, null, string", value);
+}
+
+static const struct {
+    const char *name;
+    enum tpd_status (*read)(struct tpd_exchange *request, const char *value);
+} parameters[] = {
+    {"rows", read_rows},   {"cols", read_cols},         {"batch", read_batch},
+    {"dtype", read_dtype}, {"itemsize", read_itemsize}, {"strategy", read_strategy},
+    {"tile", read_tile},   {"device", read_device},     {"nonfinite", read_nonfinite},
+};
+enum { PARAMETERS = sizeof parameters / sizeof parameters[0] };
+
+static enum MHD_Result read_one(void *self, enum MHD_ValueKind kind, const char *key, const char *value) {
+    struct reading *reading = self;
+    struct tpd_error *error = &reading->request->refusal;
+    (void)kind;
+    unsigned i = 0;
+    while (i < PARAMETERS && strcmp(parameters[i].name, key) != 0)
+        i++;
+    if (i == PARAMETERS)
+        reading->status =
+            tpd_fail(error, TPD_BAD_PARAMETER,
+                     "the parameter \"%.60s\" is unknown: rows, cols, batch, dtype, itemsize, strategy, tile, device and "
+                     "nonfinite are taken",
+                     key);
+    else if (reading->seen & 1u << i)
+        reading->status = tpd_fail(error, TPD_BAD_PARAMETER, "the parameter %s is there twice: give it once", key);
+    else if (value == NULL)
+        reading->status = tpd_fail(error, TPD_BAD_PARAMETER, "the parameter %s has no value: write %s=VALUE", key, key);
+    else
+        reading->status = parameters[i].read(reading->request, value);
+    reading->seen |= i < PARAMETERS ? 1u << i : 0;
+    return reading->status == TPD_OK ? MHD_YES : MHD_NO;
+}
+
+enum tpd_status tpd_query_read(struct tpd_exchange *request) {
+    struct reading reading = {.request = request, .status = TPD_OK};
+    (void)MHD_get_connection_values(request->connection->mhd, MHD_GET_ARGUMENT_KIND, read_one, &reading);
+    if (reading.status != TPD_OK)
+        return reading.status;
+    if (request->decode.has_dtype && request->decode.has_itemsize)
+        return tpd_fail(&request->refusal, TPD_BAD_PARAMETER, "dtype and itemsize are both there: give one of them");
+    return TPD_OK;
+}
