@@ -1,0 +1,416 @@
+/* test_cuda_fault.c -- the CUDA back end on a device that fails on purpose: no crash, no wrong bytes, nothing kept. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_cuda.h"
+#include "harness.h"
+#include "transposed/clock.h"
+#include "transposed/transposed.h"
+
+extern const struct tpd_backend tpd_backend_cuda;
+static const struct tpd_backend *const cuda = &tpd_backend_cuda;
+
+enum { MEMORY = 1 << 20, CODE_INVALID = 1, CODE_MEMORY = 2, CODE_ADDRESS = 700, CODE_LAUNCH = 719 };
+
+struct work {
+    struct tpd_task task;
+    struct tpd_guarded in, out;
+    unsigned char *expected;
+    size_t bytes;
+};
+
+static struct work make_work(uint64_t rows, uint64_t cols, uint32_t itemsize, uint64_t seed) {
+    struct work work = {.task = {.strategy = TPD_STRATEGY_AUTO}};
+    work.task.matrix =
+        (struct tpd_matrix){.rows = rows, .cols = cols, .batch = 1, .itemsize = itemsize, .dtype = TPD_DTYPE_OPAQUE};
+    work.bytes = (size_t)(rows * cols * itemsize);
+    work.in = tpd_guarded_make(work.bytes, seed % 7);
+    work.out = tpd_guarded_make(work.bytes, seed % 5);
+    work.expected = malloc(work.bytes);
+    if (work.expected == NULL)
+        abort();
+    tpd_random_fill(work.in.data, work.bytes, seed);
+    tpd_transpose_ref(&work.task.matrix, work.in.data, work.expected);
+    work.task.in = work.in.data;
+    work.task.out = work.out.data;
+    return work;
+}
+
+static bool is_right(const struct work *work) {
+    return memcmp(work->out.data, work->expected, work->bytes) == 0;
+}
+
+static void end_work(struct work *work) {
+    tpd_guarded_check(&work->in);
+    tpd_guarded_check(&work->out);
+    tpd_guarded_free(&work->in);
+    tpd_guarded_free(&work->out);
+    free(work->expected);
+}
+
+/* Runs it, holds OK to the oracle, and makes sure that a failed run leaves the caller's output alone from then on. */
+static enum tpd_status run_once(struct tpd_device *device, const struct work *work, struct tpd_error *error) {
+    struct tpd_outcome outcome;
+    memset(work->out.data, 0xa5, work->bytes);
+    enum tpd_status status = cuda->run(device, &work->task, &outcome, error);
+    if (status == TPD_OK)
+        ck_assert_msg(is_right(work), "TPD_OK with wrong bytes");
+    return status;
+}
+
+static struct tpd_device *open_device(uint32_t lanes) {
+    struct tpd_device_options options = {.lanes = lanes};
+    struct tpd_device *device = NULL;
+    struct tpd_error error = {0};
+    ck_assert_ok(cuda->open(0, &options, &device, &error), error);
+    return device;
+}
+
+static void close_clean(struct tpd_device *device) {
+    cuda->close(device);
+    ck_assert_msg(fake_cuda_mistakes() == 0, "%s", fake_cuda_mistake());
+    ck_assert_uint_eq(fake_cuda_held(), 0);
+}
+
+static void check_after_failure(struct tpd_device *device, const struct work *again, bool sticky) {
+    struct tpd_device_info info;
+    struct tpd_error error = {0};
+    cuda->info(device, &info);
+    enum tpd_status status = run_once(device, again, &error);
+    ck_assert_uint_eq(info.memory_used_bytes, 0);
+    if (sticky) {
+        ck_assert_int_eq(info.state, TPD_STATE_LOST);
+        ck_assert_str_ne(info.reason, "");
+        ck_assert_int_eq(status, TPD_DEVICE_LOST);
+        ck_assert_str_eq(error.text, info.reason);
+        ck_assert_ptr_null(cuda->host_alloc(64));
+    } else {
+        ck_assert_int_eq(info.state, TPD_STATE_READY);
+        ck_assert_str_eq(info.reason, "");
+        ck_assert_ok(status, error);
+    }
+}
+
+/* One life of a device with its nth call failing; true when that call came. */
+static bool one_life(uint64_t nth, int code, bool sticky) {
+    struct work first = make_work(37, 21, 4, nth), second = make_work(5, 64, 16, nth + 1);
+    struct tpd_device_options options = {.tile = {64, 64}};
+    struct tpd_device *device = NULL;
+    struct tpd_error error = {0};
+    fake_cuda_reset(MEMORY, nth, code);
+    if (cuda->count(&error) == 0) {
+        ck_assert(fake_cuda_failed());
+        ck_assert_str_ne(error.text, "");
+    } else if (cuda->open(0, &options, &device, &error) != TPD_OK) {
+        ck_assert(fake_cuda_failed());
+        ck_assert_ptr_null(device);
+        ck_assert_str_ne(error.text, "");
+        if (sticky)
+            ck_assert_int_eq(error.status, TPD_DEVICE_LOST);
+    } else {
+        bool failed_before = fake_cuda_failed();
+        void *pinned = failed_before ? NULL : cuda->host_alloc(1000);
+        bool pinned_failed = fake_cuda_failed() && !failed_before;
+        ck_assert(pinned != NULL || fake_cuda_failed());
+        enum tpd_status status = run_once(device, &first, &error);
+        if (status == TPD_OK)
+            status = run_once(device, &second, &error);
+        if (status != TPD_OK) {
+            ck_assert(fake_cuda_failed());
+            ck_assert_str_ne(error.text, "");
+            ck_assert_int_eq(status, sticky ? TPD_DEVICE_LOST : code == CODE_MEMORY ? TPD_NO_MEMORY : TPD_DEVICE_FAULT);
+            check_after_failure(device, &first, sticky);
+        } else {
+            ck_assert(!(sticky && pinned_failed));
+        }
+        if (pinned != NULL)
+            cuda->host_free(pinned, 1000);
+    }
+    cuda->close(device);
+    ck_assert_msg(fake_cuda_mistakes() == 0, "call %lu, code %d: %s", (unsigned long)nth, code, fake_cuda_mistake());
+    ck_assert_msg(fake_cuda_held() == 0, "call %lu, code %d: %u handles kept", (unsigned long)nth, code, fake_cuda_held());
+    end_work(&first);
+    end_work(&second);
+    return fake_cuda_failed();
+}
+
+static const struct {
+    int code;
+    bool sticky;
+} faults[] = {{CODE_INVALID, false}, {CODE_MEMORY, false}, {CODE_ADDRESS, true}, {CODE_LAUNCH, true}};
+
+START_TEST(every_call_fails_once) {
+    uint64_t nth = 1;
+    while (one_life(nth, faults[_i].code, faults[_i].sticky)) {
+        nth++;
+        ck_assert_uint_lt(nth, 1000);
+    }
+    ck_assert_uint_gt(nth, 50); /* else the loop saw nothing of a run */
+}
+END_TEST
+
+START_TEST(every_allocation_fails_once) {
+    for (uint64_t nth = 1, failed = 1; failed != 0; nth++) {
+        struct tpd_device_options options = {0};
+        struct tpd_device *device = NULL;
+        struct tpd_error error = {0};
+        fake_cuda_reset(MEMORY, 0, 0);
+        tpd_heap_begin(nth);
+        enum tpd_status status = cuda->open(0, &options, &device, &error);
+        cuda->close(device);
+        failed = (uint64_t)tpd_heap_end();
+        ck_assert_int_eq(status, failed != 0 ? TPD_NO_MEMORY : TPD_OK);
+        ck_assert_uint_eq(fake_cuda_held(), 0);
+    }
+}
+END_TEST
+
+/* Counts live as long as the process, and each test is a process of its own: they start at nothing. */
+START_TEST(errors_are_counted) {
+    struct tpd_device_error list[64];
+    struct tpd_device_options options = {0};
+    struct tpd_device *device = NULL;
+    struct tpd_error error = {0};
+    ck_assert_uint_eq(cuda->errors(list, 64), 0);
+    for (uint64_t i = 1; i <= 2; i++) {
+        fake_cuda_reset(MEMORY, 2 + i, CODE_INVALID);
+        ck_assert_int_eq(cuda->open(0, &options, &device, &error), TPD_DEVICE_FAULT);
+        ck_assert_uint_eq(cuda->errors(list, 64), 1);
+        ck_assert_int_eq(list[0].code, CODE_INVALID);
+        ck_assert_str_eq(list[0].name, "cudaErrorFake");
+        ck_assert_uint_eq(list[0].count, i);
+    }
+    fake_cuda_reset(MEMORY, 1, CODE_ADDRESS);
+    ck_assert_int_eq(cuda->open(0, &options, &device, &error), TPD_DEVICE_LOST);
+    ck_assert_uint_eq(cuda->errors(list, 64), 2);
+    ck_assert_uint_eq(cuda->errors(list, 1), 1);
+}
+END_TEST
+
+struct crowd {
+    struct tpd_device *device;
+    uint64_t seed;
+    uint32_t wrong, failed, ran;
+};
+
+static void *crowd_main(void *argument) {
+    struct crowd *crowd = argument;
+    for (uint64_t i = 0; i < 40; i++) {
+        struct work work =
+            make_work(1 + (crowd->seed * 31 + i * 17) % 90, 1 + (i * 13) % 70, 1u << (i % 5), crowd->seed * 1000 + i);
+        struct tpd_outcome outcome;
+        if (cuda->run(crowd->device, &work.task, &outcome, NULL) != TPD_OK)
+            crowd->failed++;
+        else if (!is_right(&work))
+            crowd->wrong++;
+        else
+            crowd->ran++;
+        end_work(&work);
+    }
+    return NULL;
+}
+
+static void run_crowd(struct tpd_device *device, struct crowd crowd[8]) {
+    pthread_t thread[8];
+    for (uint64_t i = 0; i < 8; i++) {
+        crowd[i] = (struct crowd){.device = device, .seed = i + 1};
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, crowd_main, &crowd[i]), 0);
+    }
+    for (int i = 0; i < 8; i++)
+        ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
+}
+
+START_TEST(eight_threads_on_three_lanes) {
+    struct crowd crowd[8];
+    fake_cuda_reset(MEMORY, 0, 0);
+    struct tpd_device *device = open_device(3);
+    fake_cuda_slow(1);
+    run_crowd(device, crowd);
+    for (int i = 0; i < 8; i++) {
+        ck_assert_uint_eq(crowd[i].wrong, 0);
+        ck_assert_uint_eq(crowd[i].failed, 0);
+    }
+    ck_assert_uint_ge(fake_cuda_most_streams(), 2);
+    ck_assert_uint_le(fake_cuda_most_streams(), 3);
+    close_clean(device);
+}
+END_TEST
+
+/* The device dies in the middle: who waits is woken, who ran fails, nobody gets wrong bytes. */
+START_TEST(eight_threads_lose_the_device) {
+    struct crowd crowd[8];
+    uint32_t ran = 0, failed = 0;
+    fake_cuda_reset(MEMORY, 900, CODE_ADDRESS);
+    struct tpd_device *device = open_device(3);
+    run_crowd(device, crowd);
+    for (int i = 0; i < 8; i++) {
+        ck_assert_uint_eq(crowd[i].wrong, 0);
+        ran += crowd[i].ran;
+        failed += crowd[i].failed;
+    }
+    ck_assert_uint_gt(ran, 0);
+    ck_assert_uint_gt(failed, 0);
+    close_clean(device);
+}
+END_TEST
+
+static void *long_run(void *argument) {
+    struct crowd *crowd = argument;
+    struct work work = make_work(256, 256, 4, 3); /* in and out fill the pool */
+    struct tpd_outcome outcome;
+    crowd->failed = cuda->run(crowd->device, &work.task, &outcome, NULL) != TPD_OK || !is_right(&work);
+    end_work(&work);
+    return NULL;
+}
+
+static void run_beside_a_long_one(uint32_t lanes, const char *expected_text) {
+    pthread_t thread;
+    fake_cuda_reset(MEMORY, 0, 0);
+    struct tpd_device *device = open_device(lanes);
+    struct crowd crowd = {.device = device};
+    struct tpd_device_info info;
+    fake_cuda_slow(400);
+    ck_assert_int_eq(pthread_create(&thread, NULL, long_run, &crowd), 0);
+    do
+        cuda->info(device, &info);
+    while (info.memory_used_bytes == 0);
+
+    struct work work = make_work(16, 16, 4, 9);
+    struct tpd_error error = {0};
+    uint64_t before_ns = tpd_clock_ns();
+    work.task.deadline_ns = before_ns + 50000000;
+    ck_assert_int_eq(run_once(device, &work, &error), TPD_DEADLINE);
+    uint64_t waited_ns = tpd_clock_ns() - before_ns;
+    ck_assert_uint_ge(waited_ns, 50000000);
+    ck_assert_uint_lt(waited_ns, 300000000);
+    ck_assert_msg(strstr(error.text, expected_text) != NULL, "%s", error.text);
+
+    struct tpd_outcome outcome;
+    work.task.deadline_ns = 0;
+    ck_assert_ok(cuda->run(device, &work.task, &outcome, &error), error);
+    ck_assert(is_right(&work));
+    ck_assert_uint_gt(outcome.wait_ns, 10000000);
+    ck_assert_uint_eq(outcome.kernel_ns, 250000);
+    ck_assert_uint_eq(outcome.h2d_ns, 250000);
+    ck_assert_uint_eq(outcome.d2h_ns, 250000);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_uint_eq(crowd.failed, 0);
+    end_work(&work);
+    close_clean(device);
+}
+
+/* Half of 1 MiB is the pool, and half of that holds a matrix of 256 KiB: the long run takes all of it. */
+START_TEST(no_memory_until_the_deadline) {
+    run_beside_a_long_one(2, "device memory");
+}
+END_TEST
+
+START_TEST(no_lane_until_the_deadline) {
+    run_beside_a_long_one(1, "lanes");
+}
+END_TEST
+
+START_TEST(check_names_limits) {
+    fake_cuda_reset(MEMORY, 0, 0);
+    struct tpd_device *device = open_device(0);
+    struct tpd_task task = {.strategy = TPD_STRATEGY_AUTO};
+    struct tpd_error error = {0};
+    task.matrix = (struct tpd_matrix){.rows = 256, .cols = 256, .batch = 1, .itemsize = 4, .dtype = TPD_DTYPE_FLOAT32};
+    ck_assert_ok(cuda->check(device, &task, &error), error);
+    task.matrix.rows++;
+    ck_assert_int_eq(cuda->check(device, &task, &error), TPD_TOO_LARGE);
+    ck_assert_uint_eq(error.has & TPD_ERROR_HAS_LIMIT, TPD_ERROR_HAS_LIMIT);
+    ck_assert_uint_eq(error.limit, MEMORY / 4);
+    ck_assert_uint_eq(error.actual, 257 * 256 * 4);
+    task.matrix.rows = UINT64_MAX / 2;
+    ck_assert_int_eq(cuda->check(device, &task, &error), TPD_SIZE_OVERFLOW);
+    task.matrix = (struct tpd_matrix){.rows = 4, .cols = 4, .batch = 1, .itemsize = 16, .dtype = TPD_DTYPE_OPAQUE};
+    task.strategy = TPD_STRATEGY_PADDED;
+    task.tile = (struct tpd_tile){128, 128};
+    ck_assert_int_eq(cuda->check(device, &task, &error), TPD_UNSUPPORTED);
+    ck_assert_msg(strstr(error.text, "232448") != NULL, "names the device's limit: %s", error.text);
+    task.strategy = TPD_STRATEGY_NAIVE;
+    task.tile = (struct tpd_tile){0, 0};
+    task.matrix.itemsize = 12;
+    ck_assert_int_eq(cuda->check(device, &task, &error), TPD_UNSUPPORTED);
+    close_clean(device);
+}
+END_TEST
+
+START_TEST(open_names_the_memory_it_asked_for) {
+    struct tpd_device_options options = {.device_memory_bytes = 2 * MEMORY};
+    struct tpd_device *device = NULL;
+    struct tpd_error error = {0};
+    fake_cuda_reset(MEMORY, 0, 0);
+    ck_assert_int_eq(cuda->open(0, &options, &device, &error), TPD_NO_MEMORY);
+    ck_assert_msg(strstr(error.text, "1048576") != NULL && strstr(error.text, "2097152") != NULL, "%s", error.text);
+    options.device_memory_bytes = 1;
+    ck_assert_int_eq(cuda->open(0, &options, &device, &error), TPD_CONFIG);
+    ck_assert_uint_eq(fake_cuda_held(), 0);
+}
+END_TEST
+
+START_TEST(a_machine_without_a_gpu_says_why) {
+    static const struct {
+        int code, count, driver;
+        const char *says;
+    } machines[] = {{35, 0, 0, "no NVIDIA driver"}, {35, 0, 12020, "12.2"},     {100, 0, 13000, "no GPU"},
+                    {0, 0, 13000, "no GPU"},        {803, 0, 13000, "restart"}, {999, 0, 13000, "999"}};
+    for (size_t i = 0; i < sizeof machines / sizeof machines[0]; i++) {
+        struct tpd_error error = {0};
+        fake_cuda_reset(MEMORY, 0, 0);
+        fake_cuda_machine(machines[i].code, machines[i].count, machines[i].driver);
+        ck_assert_uint_eq(cuda->count(&error), 0);
+        ck_assert_msg(strstr(error.text, machines[i].says) != NULL, "%s: %s", machines[i].says, error.text);
+        ck_assert_ptr_null(cuda->host_alloc(16));
+        ck_assert_uint_le(fake_cuda_calls(), 3);
+    }
+}
+END_TEST
+
+/* Odd items, one row, one column: nothing that a matrix may be is special on its way. */
+START_TEST(unusual_matrices) {
+    static const struct {
+        uint64_t rows, cols;
+        uint32_t itemsize;
+    } cases[] = {{1, 1000, 4}, {1000, 1, 2}, {1, 1, 16}, {17, 9, 12}, {3, 5, 4096}, {33, 65, 3}};
+    fake_cuda_reset(MEMORY, 0, 0);
+    struct tpd_device *device = open_device(0);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct work work = make_work(cases[i].rows, cases[i].cols, cases[i].itemsize, i + 1);
+        struct tpd_error error = {0};
+        ck_assert_ok(run_once(device, &work, &error), error);
+        end_work(&work);
+    }
+    close_clean(device);
+}
+END_TEST
+
+static void use_fake(void) {
+    tpd_cuda_use(&fake_cuda);
+}
+
+static Suite *suite(void) {
+    Suite *suite = suite_create("cuda_fault");
+    TCase *tests = tcase_create("fake device");
+    tcase_add_checked_fixture(tests, use_fake, NULL);
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, every_call_fails_once, 0, sizeof faults / sizeof faults[0]);
+    tcase_add_test(tests, every_allocation_fails_once);
+    tcase_add_test(tests, errors_are_counted);
+    tcase_add_test(tests, eight_threads_on_three_lanes);
+    tcase_add_test(tests, eight_threads_lose_the_device);
+    tcase_add_test(tests, no_memory_until_the_deadline);
+    tcase_add_test(tests, no_lane_until_the_deadline);
+    tcase_add_test(tests, check_names_limits);
+    tcase_add_test(tests, open_names_the_memory_it_asked_for);
+    tcase_add_test(tests, a_machine_without_a_gpu_says_why);
+    tcase_add_test(tests, unusual_matrices);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+int main(void) {
+    return tpd_harness_main(suite());
+}
