@@ -1,0 +1,88 @@
+/* engine_internal.h -- what the engine's files share: devices in slots, the choice of one, the engine itself.
+ *
+ * Threads: slots are filled before the workers start; after that only their atomics change.
+ */
+#ifndef TPD_ENGINE_INTERNAL_H
+#define TPD_ENGINE_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "server/engine/host_pool.h"
+#include "server/engine/job_queue.h"
+#include "transposed/engine.h"
+
+enum {
+    TPD_ENGINE_SLOTS_MOST = TPD_DEVICES_MOST + TPD_BACKEND_COUNT, /* devices, and one absent entry a back end */
+    TPD_ENGINE_WORKERS_MOST = 64,
+    /* Up to here the caller's thread does a job sooner than a worker would: a hand-off and its wake-up cost 10 to 50 us,
+     * a CPU transpose of 64 KiB about 10. */
+    TPD_ENGINE_INLINE_BYTES = 64 << 10
+};
+
+enum tpd_role {
+    TPD_ROLE_ACCELERATOR, /* what `auto` goes to when it pays, and `devices` names */
+    TPD_ROLE_HOST,        /* always there, takes everything */
+    TPD_ROLE_ON_REQUEST   /* only when a request names it */
+};
+
+/* One row of device info: an open device, or the reason why there is none. */
+struct tpd_slot {
+    const struct tpd_backend *backend;
+    enum tpd_role role;
+    struct tpd_device *device;      /* NULL: absent */
+    struct tpd_device_info info;    /* as it was at the start */
+    bool has_strategies;
+    atomic_bool lost;
+    atomic_uint_fast32_t running;
+};
+
+/* Where a job goes and how. */
+struct tpd_choice {
+    struct tpd_slot *slot;
+    enum tpd_strategy_id strategy;
+    struct tpd_tile tile;
+    bool may_move; /* neither device nor strategy was asked for: the CPU may redo it */
+};
+
+struct tpd_engine {
+    const struct tpd_config *config; /* borrowed; what no reload changes is read here */
+    const struct tpd_backend *backends[TPD_BACKEND_COUNT];
+    struct tpd_slot slots[TPD_ENGINE_SLOTS_MOST];
+    uint32_t slot_count;
+    uint64_t crossover_bytes;
+    struct tpd_host_pool *pool;
+    struct tpd_job_queue queue;
+    pthread_t workers[TPD_ENGINE_WORKERS_MOST], reaper;
+    uint32_t worker_count;
+    bool has_reaper;
+    /* Reloadable knobs, each taken up on its own. */
+    atomic_int strategy; /* enum tpd_strategy_id */
+    atomic_uint_fast64_t queue_timeout_ns;
+    atomic_bool is_unfit;
+};
+
+/* tpd_engine_create() over a table of back ends (by enum tpd_backend_id, NULL where there is none; the CPU's is a must).
+ * The table is copied, the back ends are borrowed until destroy. */
+enum tpd_status tpd_engine_create_with(const struct tpd_config *config, const struct tpd_backend *const *backends,
+                                       struct tpd_engine **engine, struct tpd_error *error) TPD_CHECKED;
+
+/* engine_devices.c: fills and empties the slots. */
+enum tpd_status tpd_engine_devices_open(struct tpd_engine *engine, struct tpd_error *error) TPD_CHECKED;
+void tpd_engine_devices_close(struct tpd_engine *engine);
+bool tpd_slot_is_ready(const struct tpd_slot *slot);
+/* What a device says of itself now; its loss as the engine saw it. */
+void tpd_slot_info(const struct tpd_slot *slot, struct tpd_device_info *info);
+struct tpd_slot *tpd_engine_first(struct tpd_engine *engine, enum tpd_role role); /* ready; NULL when none is */
+
+/* engine_choose.c: matrix is what is to be moved, NULL while it isn't known (then nothing is asked of the device).
+ * Fails with TPD_UNKNOWN_DEVICE, TPD_DEVICE_LOST, TPD_UNSUPPORTED, TPD_TOO_LARGE. */
+enum tpd_status tpd_engine_choose(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
+                                  struct tpd_choice *choice, struct tpd_error *error) TPD_CHECKED;
+
+/* engine_crossover.c: bytes from which the first accelerator's round trip beats the CPU; 0 without one, UINT64_MAX for never. */
+uint64_t tpd_engine_crossover(struct tpd_engine *engine);
+
+/* engine_work.c: decode, transpose, encode; leaves status, answer and times in the job. */
+void tpd_engine_work(struct tpd_engine *engine, struct tpd_job *job);
+
+#endif

@@ -1,0 +1,140 @@
+/* engine_work.c -- a job from decoded bytes to encoded answer, in the thread that calls. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "server/engine/engine_internal.h"
+#include "transposed/clock.h"
+
+static void add_ns(struct tpd_job *job, enum tpd_stage stage, uint64_t since_ns) {
+    job->stage_ns[stage] += tpd_clock_ns() - since_ns;
+}
+
+/* Cells that are to become numbers do so before they are moved: their text is then read in the order in which it came, and
+ * an error names the place in the input. */
+static enum tpd_status decode(struct tpd_job *job) {
+    uint64_t start_ns = tpd_clock_ns();
+    const struct tpd_codec_ops *codec = tpd_codec_at(job->format_in);
+    enum tpd_status status = codec->finish(job->decoder, &job->payload, &job->error);
+    codec->close(job->decoder);
+    job->decoder = NULL;
+    if (status == TPD_OK) {
+        job->matrix = job->payload.matrix;
+        job->cells = job->payload.cells;
+        if (job->cells) {
+            job->matrix.dtype = TPD_DTYPE_OPAQUE;
+            status = tpd_payload_convert(&job->payload, job->format_out, &job->encode, &job->error);
+        }
+    }
+    add_ns(job, TPD_STAGE_DECODE, start_ns);
+    return status;
+}
+
+static enum tpd_status run_once(struct tpd_job *job, const struct tpd_choice *choice, struct tpd_task *task) {
+    struct tpd_slot *slot = choice->slot;
+    struct tpd_outcome outcome = {.strategy = ""};
+    task->strategy = choice->strategy;
+    task->tile = choice->tile;
+    (void)atomic_fetch_add(&slot->running, 1);
+    enum tpd_status status = slot->backend->run(slot->device, task, &outcome, &job->error);
+    (void)atomic_fetch_sub(&slot->running, 1);
+    if (status == TPD_DEVICE_LOST)
+        atomic_store(&slot->lost, true);
+    if (status != TPD_OK)
+        return status;
+    job->stage_ns[TPD_STAGE_QUEUE] += outcome.wait_ns;
+    job->stage_ns[TPD_STAGE_H2D] += outcome.h2d_ns;
+    job->stage_ns[TPD_STAGE_KERNEL] += outcome.kernel_ns;
+    job->stage_ns[TPD_STAGE_D2H] += outcome.d2h_ns;
+    job->strategy_name = outcome.strategy;
+    job->tile_used = outcome.tile;
+    memcpy(job->device_id, slot->info.id, sizeof job->device_id);
+    return TPD_OK;
+}
+
+/* The device was lost with the job on it. The input is whole and every byte of the output will be written again, so the CPU
+ * may do it, where nobody asked for that very device and the daemon is to live on. */
+static enum tpd_status after_loss(struct tpd_engine *engine, struct tpd_job *job, const struct tpd_choice *choice,
+                                  struct tpd_task *task) {
+    bool goes_on = engine->config->on_device_loss == TPD_LOSS_CPU;
+    if (!goes_on)
+        atomic_store(&engine->is_unfit, true);
+    struct tpd_slot *cpu = tpd_engine_first(engine, TPD_ROLE_HOST);
+    if (goes_on && choice->may_move && cpu != NULL && cpu != choice->slot) {
+        struct tpd_choice second = {.slot = cpu, .strategy = TPD_STRATEGY_AUTO};
+        return run_once(job, &second, task);
+    }
+    char reason[160];
+    size_t length = strnlen(job->error.text, sizeof reason - 1);
+    memcpy(reason, job->error.text, length);
+    reason[length] = '\0';
+    return tpd_fail(&job->error, TPD_DEVICE_FAULT, "device %s was lost while it held the job: %s", choice->slot->info.id, reason);
+}
+
+/* Payload in, transposed payload out; the input's block goes back as soon as it was read. */
+static enum tpd_status move_items(struct tpd_engine *engine, struct tpd_job *job, const struct tpd_choice *choice, uint64_t bytes) {
+    struct tpd_payload *payload = &job->payload;
+    struct tpd_block out;
+    enum tpd_status status = tpd_block_acquire(job->encode.memory, (size_t)bytes, &out, &job->error);
+    if (status != TPD_OK)
+        return status;
+    struct tpd_task task = {
+        .matrix = payload->matrix,
+        .in = payload->items.data,
+        .out = out.data,
+        .pinned = payload->items.pinned && out.pinned,
+        .deadline_ns = job->deadline_ns,
+    };
+    status = run_once(job, choice, &task);
+    if (status == TPD_DEVICE_LOST)
+        status = after_loss(engine, job, choice, &task);
+    if (status != TPD_OK) {
+        tpd_block_release(&out);
+        return status;
+    }
+    tpd_block_release(&payload->items);
+    payload->items = out;
+    return TPD_OK;
+}
+
+static enum tpd_status transpose(struct tpd_engine *engine, struct tpd_job *job) {
+    struct tpd_payload *payload = &job->payload;
+    struct tpd_choice choice;
+    uint64_t bytes;
+    /* Items in column-major order are, row-major, the transpose already; so are a single row, a single column and nothing. */
+    bool is_relabel = payload->column_major || tpd_matrix_is_relabel(&payload->matrix);
+    enum tpd_status status = tpd_matrix_bytes(&payload->matrix, &bytes, &job->error);
+    if (status == TPD_OK)
+        status = tpd_engine_choose(engine, job, is_relabel ? NULL : &payload->matrix, &choice, &job->error);
+    if (status == TPD_OK && !is_relabel)
+        status = move_items(engine, job, &choice, bytes);
+    if (status != TPD_OK)
+        return status;
+    if (is_relabel)
+        job->strategy_name = "relabel";
+    payload->matrix = tpd_matrix_transposed(&payload->matrix);
+    payload->column_major = false;
+    return TPD_OK;
+}
+
+static enum tpd_status encode(struct tpd_job *job) {
+    uint64_t start_ns = tpd_clock_ns();
+    enum tpd_status status = tpd_payload_convert(&job->payload, job->format_out, &job->encode, &job->error);
+    if (status == TPD_OK)
+        status = tpd_codec_at(job->format_out)->encode(&job->payload, &job->encode, &job->answer, &job->error);
+    add_ns(job, TPD_STAGE_ENCODE, start_ns);
+    return status;
+}
+
+void tpd_engine_work(struct tpd_engine *engine, struct tpd_job *job) {
+    if (job->encode.memory == NULL)
+        job->encode.memory = tpd_host_pool_memory(engine->pool);
+    job->status = decode(job);
+    if (job->status == TPD_OK)
+        job->status = transpose(engine, job);
+    if (job->status == TPD_OK)
+        job->status = encode(job);
+    if (job->status == TPD_OK)
+        job->error = (struct tpd_error){.status = TPD_OK}; /* a loss that was made good left its words */
+    /* What the answer did not take goes back now and not when the answer is sent. */
+    tpd_payload_release(&job->payload);
+}

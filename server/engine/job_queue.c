@@ -1,0 +1,184 @@
+/* job_queue.c -- a linked list, a lock held for a few instructions, and a clock. Deadlines are kept by a thread of their own
+ * (expire) as well as at the exit (pop): with every worker busy nobody else would look at them. */
+#include "server/engine/job_queue.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "transposed/clock.h"
+
+/* Least pause between two scans of the list, so that many deadlines in a row cost one scan and not one each. */
+enum { SCAN_PAUSE_NS = 5000000 };
+
+enum tpd_status tpd_job_queue_init(struct tpd_job_queue *queue, uint64_t depth, struct tpd_error *error) {
+    pthread_condattr_t monotonic;
+    memset(queue, 0, sizeof *queue);
+    queue->depth = depth;
+    atomic_init(&queue->running, 0);
+    atomic_init(&queue->refusing, false);
+    if (pthread_condattr_init(&monotonic) != 0)
+        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no condition variable");
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    bool work = pthread_cond_init(&queue->work, NULL) == 0;
+    bool overdue = work && pthread_cond_init(&queue->overdue, &monotonic) == 0;
+    bool made = overdue && pthread_mutex_init(&queue->lock, NULL) == 0;
+    (void)pthread_condattr_destroy(&monotonic);
+    if (made)
+        return TPD_OK;
+    if (overdue)
+        (void)pthread_cond_destroy(&queue->overdue);
+    if (work)
+        (void)pthread_cond_destroy(&queue->work);
+    return tpd_fail(error, TPD_NO_MEMORY, "the system gave no lock for the queue");
+}
+
+void tpd_job_queue_fini(struct tpd_job_queue *queue) {
+    (void)pthread_cond_destroy(&queue->work);
+    (void)pthread_cond_destroy(&queue->overdue);
+    (void)pthread_mutex_destroy(&queue->lock);
+}
+
+static enum tpd_status draining(struct tpd_error *error) {
+    return tpd_fail(error, TPD_DRAINING, "the daemon is stopping and takes no more jobs; send it again elsewhere or later");
+}
+
+static enum tpd_status overdue(const struct tpd_job *job, uint64_t now_ns, struct tpd_error *error) {
+    return tpd_fail(error, TPD_DEADLINE, "the job waited %" PRIu64 " ms for a worker, past its deadline (queue_timeout); try again later",
+                    (now_ns - job->submitted_ns) / 1000000);
+}
+
+enum tpd_status tpd_job_queue_push(struct tpd_job_queue *queue, struct tpd_job *job, struct tpd_error *error) {
+    enum tpd_status status = TPD_OK;
+    job->next = NULL;
+    (void)pthread_mutex_lock(&queue->lock);
+    if (queue->refusing)
+        status = draining(error);
+    else if (queue->count >= queue->depth)
+        status = tpd_fail_limit(error, TPD_QUEUE_FULL, queue->depth, queue->count + 1,
+                                "%" PRIu64 " jobs wait already, as many as queue_depth=%" PRIu64 " allows; try again later",
+                                queue->count, queue->depth);
+    if (status == TPD_OK) {
+        if (queue->tail != NULL)
+            queue->tail->next = job;
+        else
+            queue->head = job;
+        queue->tail = job;
+        queue->count++;
+        if (job->deadline_ns < queue->look_ns)
+            (void)pthread_cond_signal(&queue->overdue);
+        (void)pthread_cond_signal(&queue->work);
+    }
+    (void)pthread_mutex_unlock(&queue->lock);
+    return status;
+}
+
+struct tpd_job *tpd_job_queue_pop(struct tpd_job_queue *queue) {
+    (void)pthread_mutex_lock(&queue->lock);
+    while (queue->head == NULL && !queue->ending)
+        (void)pthread_cond_wait(&queue->work, &queue->lock);
+    struct tpd_job *job = queue->head;
+    bool refusing = queue->refusing;
+    if (job != NULL) {
+        queue->head = job->next;
+        if (queue->head == NULL)
+            queue->tail = NULL;
+        queue->count--;
+        (void)atomic_fetch_add(&queue->running, 1);
+    }
+    (void)pthread_mutex_unlock(&queue->lock);
+    if (job == NULL)
+        return NULL;
+    job->next = NULL;
+    uint64_t now_ns = tpd_clock_ns();
+    if (refusing)
+        job->status = draining(&job->error);
+    else if (now_ns >= job->deadline_ns)
+        job->status = overdue(job, now_ns, &job->error);
+    else
+        job->status = TPD_OK;
+    return job;
+}
+
+/* Moves what can't be done any more to a list of its own. Under the lock. */
+static struct tpd_job *take_lapsed(struct tpd_job_queue *queue, uint64_t now_ns, uint64_t *next_ns) {
+    struct tpd_job *list = NULL, **end = &list, *kept_tail = NULL;
+    for (struct tpd_job **at = &queue->head; *at != NULL;) {
+        struct tpd_job *job = *at;
+        if (queue->refusing || now_ns >= job->deadline_ns) {
+            *at = job->next;
+            job->next = NULL;
+            *end = job;
+            end = &job->next;
+            queue->count--;
+            (void)atomic_fetch_add(&queue->running, 1);
+            continue;
+        }
+        *next_ns = job->deadline_ns < *next_ns ? job->deadline_ns : *next_ns;
+        kept_tail = job;
+        at = &job->next;
+    }
+    queue->tail = kept_tail;
+    return list;
+}
+
+struct tpd_job *tpd_job_queue_expire(struct tpd_job_queue *queue, uint64_t idle_ns) {
+    struct tpd_job *list;
+    uint64_t now_ns;
+    (void)pthread_mutex_lock(&queue->lock);
+    for (;;) {
+        now_ns = tpd_clock_ns();
+        uint64_t look_ns = now_ns + idle_ns;
+        list = take_lapsed(queue, now_ns, &look_ns);
+        if (list != NULL || queue->ending)
+            break;
+        if (look_ns < now_ns + SCAN_PAUSE_NS)
+            look_ns = now_ns + SCAN_PAUSE_NS;
+        queue->look_ns = look_ns;
+        struct timespec until = {.tv_sec = (time_t)(look_ns / 1000000000u), .tv_nsec = (long)(look_ns % 1000000000u)};
+        (void)pthread_cond_timedwait(&queue->overdue, &queue->lock, &until);
+    }
+    bool refusing = queue->refusing;
+    (void)pthread_mutex_unlock(&queue->lock);
+    for (struct tpd_job *job = list; job != NULL; job = job->next)
+        job->status = refusing ? draining(&job->error) : overdue(job, now_ns, &job->error);
+    return list;
+}
+
+void tpd_job_queue_ended(struct tpd_job_queue *queue) { (void)atomic_fetch_sub(&queue->running, 1); }
+
+/* Counted first and asked then: refuse() followed by is_idle() either sees the count or is seen here. */
+bool tpd_job_queue_enter(struct tpd_job_queue *queue) {
+    (void)atomic_fetch_add(&queue->running, 1);
+    bool refusing = atomic_load(&queue->refusing);
+    if (refusing)
+        tpd_job_queue_ended(queue);
+    return !refusing;
+}
+
+static void close_queue(struct tpd_job_queue *queue, bool ending) {
+    (void)pthread_mutex_lock(&queue->lock);
+    queue->refusing = true;
+    queue->ending = queue->ending || ending;
+    (void)pthread_cond_signal(&queue->overdue);
+    if (ending)
+        (void)pthread_cond_broadcast(&queue->work);
+    (void)pthread_mutex_unlock(&queue->lock);
+}
+
+void tpd_job_queue_refuse(struct tpd_job_queue *queue) { close_queue(queue, false); }
+
+void tpd_job_queue_end(struct tpd_job_queue *queue) { close_queue(queue, true); }
+
+uint64_t tpd_job_queue_count(struct tpd_job_queue *queue) {
+    (void)pthread_mutex_lock(&queue->lock);
+    uint64_t count = queue->count;
+    (void)pthread_mutex_unlock(&queue->lock);
+    return count;
+}
+
+bool tpd_job_queue_is_idle(struct tpd_job_queue *queue) {
+    (void)pthread_mutex_lock(&queue->lock);
+    bool is_idle = queue->count == 0 && atomic_load(&queue->running) == 0;
+    (void)pthread_mutex_unlock(&queue->lock);
+    return is_idle;
+}
