@@ -1,0 +1,120 @@
+"""test_run.py -- the subcommands that need no daemon: run, devices, strategies, version, help, completion, man."""
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+from daemon import BINARY, clean_environment, main, npy, read_npy, run_binary, transpose_bytes
+
+
+class Run(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.data = os.urandom(37 * 53 * 4)
+        self.expected = transpose_bytes(self.data, 37, 53, 4)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def test_files(self):
+        source = self.write("in put.npy", npy(self.data, (37, 53)))
+        done = run_binary("run", source, "-o", self.path("out.npy"), "-v")
+        self.assertEqual(read_npy(self.read("out.npy")), ({"descr": "<f4", "fortran_order": False, "shape": (53, 37)}, self.expected))
+        self.assertIn(b"kernel", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["in put.npy", "out.npy"])
+        run_binary("run", source, "-o", self.path("out.bin"))
+        self.assertEqual(self.read("out.bin"), self.expected)
+        run_binary("run", source, f"--output={source}")  # over itself
+        self.assertEqual(read_npy(self.read("in put.npy"))[1], self.expected)
+
+    def test_pipes(self):
+        self.assertEqual(run_binary("run", "-", input=b"[[1.10,2],[3,4]]").stdout.strip(), b"[[1.10,3],[2,4]]")
+        out = run_binary("run", "-", "--rows", "37", "--cols=53", "--dtype", "int32", "--strategy", "swizzled", "--device", "simt", input=self.data).stdout
+        self.assertEqual(out, self.expected)
+        out = run_binary("run", "-", "--from", "json", "--to", "npy", "--dtype", "int16", input=b"[[1,2,3]]").stdout
+        self.assertEqual(read_npy(out), ({"descr": "<i2", "fortran_order": False, "shape": (3, 1)}, b"\1\0\2\0\3\0"))
+
+    def test_what_goes_wrong(self):
+        for arguments, data, code, words in [
+            (["run", self.path("absent.npy")], None, 1, [b"absent.npy"]),
+            (["run", "-"], b"what", 1, [b"--from"]),
+            (["run", "-", "--from", "json"], b"[[1,2],\n[3]]", 1, [b"ragged", b"line 2"]),
+            (["run", "-", "--from", "xml"], b"", 2, [b"xml", b"npy"]),
+            (["run"], b"", 2, [b"IN is missing"]),
+            (["run", "a", "b"], b"", 2, [b"second input"]),
+            (["run", "-", "--rows", "x"], b"", 2, [b"--rows", b"x"]),
+            (["run", "-", "--strategy", "nosuch"], b"", 2, [b"nosuch", b"padded"]),
+            (["run", "-", "--device", "cuda:99"], b"[[1]]", 1, [b"cuda:99"]),
+            (["run", "-", "-o", "/dev/full"], b"[[1]]", 1, [b"/dev/full"]),
+            (["run", "-", "-o", self.path("no/folder")], b"[[1]]", 1, [b"no/folder"]),
+            (["frobnicate"], b"", 2, [b"frobnicate"]),
+            ([], b"", 2, [b"serve"]),
+        ]:
+            with self.subTest(arguments=arguments):
+                done = run_binary(*arguments, input=data, expect=code)
+                for word in words:
+                    self.assertIn(word, done.stderr)
+                self.assertEqual(done.stdout, b"")
+
+    def test_a_failure_leaves_no_output(self):
+        target = self.write("old.json", b"old")
+        run_binary("run", "-", "-o", target, input=b"[[1,2],[3]]", expect=1)
+        self.assertEqual(self.read("old.json"), b"old")
+        self.assertEqual(os.listdir(self.folder.name), ["old.json"])
+
+    def test_a_closed_pipe(self):
+        source = self.write("big.bin", bytes(4 << 20))
+        child = subprocess.Popen([BINARY, "run", source, "--rows", "1024", "--cols", "1024"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 env=clean_environment())
+        child.stdout.read(10)
+        child.stdout.close()
+        said = child.stderr.read()
+        child.stderr.close()
+        self.assertEqual(child.wait(), 1)
+        self.assertIn(b"standard output", said)
+
+    def test_tables(self):
+        devices = json.loads(run_binary("devices", "--json").stdout)["devices"]
+        self.assertIn(("cpu", "ready"), [(d["id"], d["state"]) for d in devices])
+        for device in devices:
+            self.assertTrue(device["state"] == "ready" or device["reason"], device)
+        self.assertIn(b"cpu", run_binary("devices").stdout)
+        strategies = {s["name"]: s for s in json.loads(run_binary("strategies", "--json").stdout)["strategies"]}
+        self.assertEqual(max(strategies["naive"]["degree"]["4"].values()), 32)
+        self.assertEqual(max(strategies["swizzled"]["degree"]["4"].values()), 1)
+        self.assertIn(b"swizzled", run_binary("strategies").stdout)
+        version = json.loads(run_binary("version", "--json").stdout)
+        self.assertIn(version["version"].encode(), run_binary("--version").stdout)
+        self.assertEqual(run_binary("version", "--jsn", expect=2).stdout, b"")
+
+    def test_help_for_everything(self):
+        overview = run_binary("--help").stdout
+        for name in ("serve", "run", "devices", "strategies", "version", "completion", "man", "help"):
+            self.assertIn(name.encode(), overview)
+            self.assertIn(b"usage: transposed " + name.encode(), run_binary(name, "--help").stdout)
+            self.assertEqual(run_binary("help", name).stdout, run_binary(name, "-h").stdout)
+        self.assertIn(b"--max-body-bytes", run_binary("serve", "--help").stdout)
+        script = run_binary("completion").stdout
+        words = subprocess.run(["bash", "-c", script.decode() + "\nCOMP_WORDS=(transposed serve --max-b) COMP_CWORD=2\n_transposed\necho ${COMPREPLY[*]}"],
+                               capture_output=True, check=True).stdout
+        self.assertEqual(words, b"--max-body-bytes\n")
+        self.assertTrue(run_binary("man").stdout.startswith(b".TH TRANSPOSED 1"))
+        with open("/dev/full", "wb") as full:
+            self.assertEqual(subprocess.run([BINARY, "--help"], stdout=full, stderr=subprocess.DEVNULL, env=clean_environment()).returncode, 1)
+
+
+if __name__ == "__main__":
+    main()
