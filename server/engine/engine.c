@@ -126,7 +126,9 @@ void tpd_engine_reconfigure(struct tpd_engine *engine, const struct tpd_config *
     atomic_store(&engine->queue_timeout_ns, config->queue_timeout);
 }
 
-struct tpd_memory *tpd_engine_memory(struct tpd_engine *engine) { return tpd_host_pool_memory(engine->pool); }
+struct tpd_memory *tpd_engine_memory(struct tpd_engine *engine) {
+    return tpd_host_pool_memory(engine->pool);
+}
 
 enum tpd_status tpd_engine_check(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
                                  struct tpd_error *error) {
@@ -179,7 +181,9 @@ enum tpd_status tpd_engine_submit(struct tpd_engine *engine, struct tpd_job *job
     return tpd_job_queue_push(&engine->queue, job, error);
 }
 
-void tpd_engine_refuse(struct tpd_engine *engine) { tpd_job_queue_refuse(&engine->queue); }
+void tpd_engine_refuse(struct tpd_engine *engine) {
+    tpd_job_queue_refuse(&engine->queue);
+}
 
 /* Asked again every 2 ms: it happens once in a life, and no job pays for a wake-up that nobody waits for. */
 bool tpd_engine_wait_idle(struct tpd_engine *engine, uint64_t timeout_ns) {
@@ -193,7 +197,9 @@ bool tpd_engine_wait_idle(struct tpd_engine *engine, uint64_t timeout_ns) {
     return true;
 }
 
-uint32_t tpd_engine_device_count(struct tpd_engine *engine) { return engine->slot_count; }
+uint32_t tpd_engine_device_count(struct tpd_engine *engine) {
+    return engine->slot_count;
+}
 
 void tpd_engine_device_info(struct tpd_engine *engine, uint32_t index, struct tpd_device_info *info) {
     tpd_slot_info(&engine->slots[index], info);
@@ -207,7 +213,9 @@ uint32_t tpd_engine_device_errors(struct tpd_engine *engine, struct tpd_device_e
     return filled;
 }
 
-bool tpd_engine_is_fit(struct tpd_engine *engine) { return !atomic_load(&engine->is_unfit); }
+bool tpd_engine_is_fit(struct tpd_engine *engine) {
+    return !atomic_load(&engine->is_unfit);
+}
 
 void tpd_engine_counts(struct tpd_engine *engine, struct tpd_engine_counts *counts) {
     struct tpd_host_pool_counts pool;

@@ -84,8 +84,8 @@ static enum tpd_status refuse(const struct tpd_engine *engine, const struct tpd_
     if (unready != NULL && unready->device != NULL) {
         struct tpd_device_info info;
         tpd_slot_info(unready, &info);
-        return tpd_fail(error, TPD_DEVICE_LOST, "device %s is lost: %.120s; try again later, or one of: auto%s", info.id, info.reason,
-                        ids);
+        return tpd_fail(error, TPD_DEVICE_LOST, "device %s is lost: %.120s; try again later, or one of: auto%s", info.id,
+                        info.reason, ids);
     }
     const char *reason = unready != NULL ? unready->info.reason : "no accelerator is known here";
     if (wish == WISH_AUTO)

@@ -5,10 +5,10 @@
 #include "transposed/clock.h"
 
 enum {
-    LEAST_SIDE = 32,          /* of a float32 square: 4 KiB */
-    MOST_SIDE = 2048,         /* 16 MiB */
-    REPEATS = 3,              /* the best of these, after one that warms up */
-    BUDGET_NS = 120000000     /* in all: the start may not wait longer */
+    LEAST_SIDE = 32,      /* of a float32 square: 4 KiB */
+    MOST_SIDE = 2048,     /* 16 MiB */
+    REPEATS = 3,          /* the best of these, after one that warms up */
+    BUDGET_NS = 120000000 /* in all: the start may not wait longer */
 };
 
 /* UINT64_MAX when the device fails. */
@@ -34,7 +34,8 @@ static bool compare(struct tpd_engine *engine, struct tpd_slot *gpu, struct tpd_
     struct tpd_memory *memory = tpd_host_pool_memory(engine->pool);
     struct tpd_block in = {.data = NULL}, out = {.data = NULL};
     size_t bytes = (size_t)(side * side * 4);
-    bool measured = tpd_block_acquire(memory, bytes, &in, NULL) == TPD_OK && tpd_block_acquire(memory, bytes, &out, NULL) == TPD_OK;
+    bool measured =
+        tpd_block_acquire(memory, bytes, &in, NULL) == TPD_OK && tpd_block_acquire(memory, bytes, &out, NULL) == TPD_OK;
     if (measured) {
         memset(in.data, 1, bytes);
         memset(out.data, 2, bytes);

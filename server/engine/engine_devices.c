@@ -139,7 +139,9 @@ void tpd_engine_devices_close(struct tpd_engine *engine) {
     engine->slot_count = 0;
 }
 
-bool tpd_slot_is_ready(const struct tpd_slot *slot) { return slot->device != NULL && !atomic_load(&slot->lost); }
+bool tpd_slot_is_ready(const struct tpd_slot *slot) {
+    return slot->device != NULL && !atomic_load(&slot->lost);
+}
 
 void tpd_slot_info(const struct tpd_slot *slot, struct tpd_device_info *info) {
     *info = slot->info;

@@ -29,8 +29,8 @@ enum tpd_role {
 struct tpd_slot {
     const struct tpd_backend *backend;
     enum tpd_role role;
-    struct tpd_device *device;      /* NULL: absent */
-    struct tpd_device_info info;    /* as it was at the start */
+    struct tpd_device *device;   /* NULL: absent */
+    struct tpd_device_info info; /* as it was at the start */
     bool has_strategies;
     atomic_bool lost;
     atomic_uint_fast32_t running;

@@ -71,7 +71,8 @@ static enum tpd_status after_loss(struct tpd_engine *engine, struct tpd_job *job
 }
 
 /* Payload in, transposed payload out; the input's block goes back as soon as it was read. */
-static enum tpd_status move_items(struct tpd_engine *engine, struct tpd_job *job, const struct tpd_choice *choice, uint64_t bytes) {
+static enum tpd_status move_items(struct tpd_engine *engine, struct tpd_job *job, const struct tpd_choice *choice,
+                                  uint64_t bytes) {
     struct tpd_payload *payload = &job->payload;
     struct tpd_block out;
     enum tpd_status status = tpd_block_acquire(job->encode.memory, (size_t)bytes, &out, &job->error);

@@ -10,22 +10,22 @@
 #include "transposed/alloc.h"
 
 enum {
-    CLASS_COUNT = 8 * 54,          /* up to 2^63 bytes: see class_of() */
-    SLAB_OVERHEAD_BYTES = 1024,    /* the slab, the headroom, and what alignment may cost */
-    MAPPED_LEAST = 2 << 20,        /* from here on a block is its own mapping: huge pages, and given back whole */
-    PINNED_LEAST = 64 << 10,       /* below, a device stages a copy itself as fast as it reads page-locked memory */
+    CLASS_COUNT = 8 * 54,       /* up to 2^63 bytes: see class_of() */
+    SLAB_OVERHEAD_BYTES = 1024, /* the slab, the headroom, and what alignment may cost */
+    MAPPED_LEAST = 2 << 20,     /* from here on a block is its own mapping: huge pages, and given back whole */
+    PINNED_LEAST = 64 << 10,    /* below, a device stages a copy itself as fast as it reads page-locked memory */
     HUGE_BYTES = 2 << 20,
-    MAP_ROUND_BYTES = 64 << 10     /* a multiple of every page size in use */
+    MAP_ROUND_BYTES = 64 << 10 /* a multiple of every page size in use */
 };
 
 enum kind { KIND_HEAP, KIND_MAPPED, KIND_PINNED };
 
 /* At the start of its own memory. */
 struct slab {
-    struct slab *next, *prev;     /* idle blocks of the class */
-    struct slab *newer, *older;   /* idle blocks of all classes */
+    struct slab *next, *prev;   /* idle blocks of the class */
+    struct slab *newer, *older; /* idle blocks of all classes */
     size_t capacity_bytes, whole_bytes;
-    size_t charged_bytes;         /* what the holder asked for */
+    size_t charged_bytes; /* what the holder asked for */
     uint32_t class_index;
     enum kind kind;
 };
@@ -49,7 +49,7 @@ static uint32_t class_of(size_t bytes, size_t *capacity_bytes) {
         return step;
     }
     uint32_t exponent = 63 - (uint32_t)__builtin_clzll(bytes - 1); /* 11 and up */
-    size_t step = (bytes - 1) >> (exponent - 3);                  /* 8 .. 15 */
+    size_t step = (bytes - 1) >> (exponent - 3);                   /* 8 .. 15 */
     *capacity_bytes = (step + 1) << (exponent - 3);
     return 8 * (exponent - 10) + (uint32_t)step - 8;
 }
@@ -189,8 +189,8 @@ static enum tpd_status pool_acquire(struct tpd_memory *self, size_t bytes, struc
     struct tpd_host_pool *pool = (struct tpd_host_pool *)self;
     if (bytes > pool->budget_bytes || bytes > (size_t)INT64_MAX / 2)
         return tpd_fail_limit(error, TPD_TOO_LARGE, pool->budget_bytes, bytes,
-                              "%zu bytes are more than host_memory_bytes=%" PRIu64 " could ever hold: raise it or send less", bytes,
-                              pool->budget_bytes);
+                              "%zu bytes are more than host_memory_bytes=%" PRIu64 " could ever hold: raise it or send less",
+                              bytes, pool->budget_bytes);
     size_t capacity_bytes;
     uint32_t class_index = class_of(bytes, &capacity_bytes);
     (void)pthread_mutex_lock(&pool->lock);
@@ -261,7 +261,9 @@ void tpd_host_pool_destroy(struct tpd_host_pool *pool) {
     tpd_free(pool);
 }
 
-struct tpd_memory *tpd_host_pool_memory(struct tpd_host_pool *pool) { return &pool->memory; }
+struct tpd_memory *tpd_host_pool_memory(struct tpd_host_pool *pool) {
+    return &pool->memory;
+}
 
 void tpd_host_pool_counts(struct tpd_host_pool *pool, struct tpd_host_pool_counts *counts) {
     (void)pthread_mutex_lock(&pool->lock);

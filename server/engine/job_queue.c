@@ -43,7 +43,8 @@ static enum tpd_status draining(struct tpd_error *error) {
 }
 
 static enum tpd_status overdue(const struct tpd_job *job, uint64_t now_ns, struct tpd_error *error) {
-    return tpd_fail(error, TPD_DEADLINE, "the job waited %" PRIu64 " ms for a worker, past its deadline (queue_timeout); try again later",
+    return tpd_fail(error, TPD_DEADLINE,
+                    "the job waited %" PRIu64 " ms for a worker, past its deadline (queue_timeout); try again later",
                     (now_ns - job->submitted_ns) / 1000000);
 }
 
@@ -144,7 +145,9 @@ struct tpd_job *tpd_job_queue_expire(struct tpd_job_queue *queue, uint64_t idle_
     return list;
 }
 
-void tpd_job_queue_ended(struct tpd_job_queue *queue) { (void)atomic_fetch_sub(&queue->running, 1); }
+void tpd_job_queue_ended(struct tpd_job_queue *queue) {
+    (void)atomic_fetch_sub(&queue->running, 1);
+}
 
 /* Counted first and asked then: refuse() followed by is_idle() either sees the count or is seen here. */
 bool tpd_job_queue_enter(struct tpd_job_queue *queue) {
@@ -165,9 +168,13 @@ static void close_queue(struct tpd_job_queue *queue, bool ending) {
     (void)pthread_mutex_unlock(&queue->lock);
 }
 
-void tpd_job_queue_refuse(struct tpd_job_queue *queue) { close_queue(queue, false); }
+void tpd_job_queue_refuse(struct tpd_job_queue *queue) {
+    close_queue(queue, false);
+}
 
-void tpd_job_queue_end(struct tpd_job_queue *queue) { close_queue(queue, true); }
+void tpd_job_queue_end(struct tpd_job_queue *queue) {
+    close_queue(queue, true);
+}
 
 uint64_t tpd_job_queue_count(struct tpd_job_queue *queue) {
     (void)pthread_mutex_lock(&queue->lock);

@@ -13,8 +13,8 @@
 #include "transposed/job.h"
 
 struct tpd_job_queue {
-    pthread_mutex_t lock; /* guards all but the atomics */
-    pthread_cond_t work;  /* a job came, or the end */
+    pthread_mutex_t lock;   /* guards all but the atomics */
+    pthread_cond_t work;    /* a job came, or the end */
     pthread_cond_t overdue; /* something for expire() */
     struct tpd_job *head, *tail;
     uint64_t count, depth;

@@ -1,4 +1,5 @@
-/* engine_rig.h -- what the engine's tests share: back ends that wait, fail or vanish when told to, and jobs with known answers. */
+/* engine_rig.h -- what the engine's tests share: back ends that wait, fail or vanish when told to, and jobs with known answers.
+ */
 #ifndef TPD_ENGINE_RIG_H
 #define TPD_ENGINE_RIG_H
 
@@ -16,15 +17,15 @@
 /* A back end under the test's control. Every field may change while it runs. */
 struct rig_backend {
     const char *name;
-    uint32_t devices;              /* count(); 0 gives the reason "no driver" */
-    int bad_index;                 /* open() of this index fails; -1: none */
+    uint32_t devices; /* count(); 0 gives the reason "no driver" */
+    int bad_index;    /* open() of this index fails; -1: none */
     bool has_strategies;
-    uint64_t most_bytes;           /* check(): larger is TPD_TOO_LARGE; 0: no limit */
-    atomic_int runs, inside, peak; /* run() calls, in all, now, at most at once */
-    atomic_int fail_at;            /* this run fails, from 1; 0: none */
-    atomic_int fail_with;          /* enum tpd_status */
-    atomic_bool shut;              /* run() waits while it is true */
-    atomic_bool is_idle;           /* run() moves nothing: only takes its time */
+    uint64_t most_bytes;            /* check(): larger is TPD_TOO_LARGE; 0: no limit */
+    atomic_int runs, inside, peak;  /* run() calls, in all, now, at most at once */
+    atomic_int fail_at;             /* this run fails, from 1; 0: none */
+    atomic_int fail_with;           /* enum tpd_status */
+    atomic_bool shut;               /* run() waits while it is true */
+    atomic_bool is_idle;            /* run() moves nothing: only takes its time */
     uint64_t base_ns, ns_per_64kib; /* how long a run lasts at least */
     atomic_int last_strategy;
 };
@@ -54,7 +55,8 @@ static inline void rig_sleep(uint64_t ns) {
     (void)nanosleep(&pause, NULL);
 }
 
-static inline enum tpd_status rig_open(struct rig_backend *self, uint32_t index, struct tpd_device **device, struct tpd_error *error) {
+static inline enum tpd_status rig_open(struct rig_backend *self, uint32_t index, struct tpd_device **device,
+                                       struct tpd_error *error) {
     if ((int)index == self->bad_index)
         return tpd_fail(error, TPD_DEVICE_FAULT, "the test broke device %u", index);
     *device = malloc(sizeof **device);
@@ -63,7 +65,9 @@ static inline enum tpd_status rig_open(struct rig_backend *self, uint32_t index,
     return TPD_OK;
 }
 
-static inline void rig_close(struct tpd_device *device) { free(device); }
+static inline void rig_close(struct tpd_device *device) {
+    free(device);
+}
 
 static inline void rig_info(struct tpd_device *device, struct tpd_device_info *info) {
     memset(info, 0, sizeof *info);
@@ -109,7 +113,7 @@ static inline enum tpd_status rig_run(struct tpd_device *device, const struct tp
         if (!atomic_load(&self->is_idle))
             tpd_transpose_ref(&task->matrix, task->in, task->out);
         *outcome = (struct tpd_outcome){
-            .strategy = !self->has_strategies                  ? "blocked"
+            .strategy = !self->has_strategies                 ? "blocked"
                         : task->strategy == TPD_STRATEGY_AUTO ? "padded"
                                                               : tpd_strategy_at(task->strategy)->name,
             .tile = task->tile,
@@ -134,27 +138,27 @@ static inline void rig_host_free(void *memory, size_t bytes) {
     free(memory);
 }
 
-#define RIG_BACKEND(NAME)                                                                                                             \
-    static inline uint32_t NAME##_count(struct tpd_error *error) {                                                                    \
-        if (NAME.devices == 0)                                                                                                        \
-            (void)tpd_fail(error, TPD_UNSUPPORTED, "no driver");                                                                      \
-        return NAME.devices;                                                                                                          \
-    }                                                                                                                                 \
-    static inline enum tpd_status NAME##_open(uint32_t index, const struct tpd_device_options *options, struct tpd_device **device,   \
-                                              struct tpd_error *error) {                                                              \
-        (void)options;                                                                                                                \
-        return rig_open(&NAME, index, device, error);                                                                                 \
+#define RIG_BACKEND(NAME)                                                                               \
+    static inline uint32_t NAME##_count(struct tpd_error *error) {                                      \
+        if (NAME.devices == 0)                                                                          \
+            (void)tpd_fail(error, TPD_UNSUPPORTED, "no driver");                                        \
+        return NAME.devices;                                                                            \
+    }                                                                                                   \
+    static inline enum tpd_status NAME##_open(uint32_t index, const struct tpd_device_options *options, \
+                                              struct tpd_device **device, struct tpd_error *error) {    \
+        (void)options;                                                                                  \
+        return rig_open(&NAME, index, device, error);                                                   \
     }
 RIG_BACKEND(rig_gpu)
 RIG_BACKEND(rig_cpu)
 RIG_BACKEND(rig_simt)
 
-static const struct tpd_backend rig_gpu_table = {"cuda",  rig_gpu_count, rig_gpu_open,   rig_close,     rig_info,
+static const struct tpd_backend rig_gpu_table = {"cuda",    rig_gpu_count, rig_gpu_open,   rig_close,     rig_info,
                                                  rig_check, rig_run,       rig_host_alloc, rig_host_free, NULL};
-static const struct tpd_backend rig_cpu_table = {"cpu", rig_cpu_count, rig_cpu_open, rig_close, rig_info, rig_check, rig_run, NULL,
-                                                 NULL,  NULL};
-static const struct tpd_backend rig_simt_table = {"simt", rig_simt_count, rig_simt_open, rig_close, rig_info, rig_check, rig_run, NULL,
-                                                  NULL,   NULL};
+static const struct tpd_backend rig_cpu_table = {"cpu",     rig_cpu_count, rig_cpu_open, rig_close, rig_info,
+                                                 rig_check, rig_run,       NULL,         NULL,      NULL};
+static const struct tpd_backend rig_simt_table = {"simt",    rig_simt_count, rig_simt_open, rig_close, rig_info,
+                                                  rig_check, rig_run,        NULL,          NULL,      NULL};
 
 /* What the engine reads of a configuration, with small limits. */
 static inline struct tpd_config rig_config(void) {
@@ -169,7 +173,8 @@ static inline struct tpd_config rig_config(void) {
     return config;
 }
 
-static inline enum tpd_status rig_engine_try(const struct tpd_config *config, struct tpd_engine **engine, struct tpd_error *error) {
+static inline enum tpd_status rig_engine_try(const struct tpd_config *config, struct tpd_engine **engine,
+                                             struct tpd_error *error) {
     const struct tpd_backend *backends[TPD_BACKEND_COUNT] = {
         [TPD_BACKEND_CUDA] = &rig_gpu_table, [TPD_BACKEND_CPU] = &rig_cpu_table, [TPD_BACKEND_SIMT] = &rig_simt_table};
     return tpd_engine_create_with(config, backends, engine, error);
@@ -209,9 +214,12 @@ struct rig_job {
     atomic_int done;
 };
 
-static inline void rig_done(struct tpd_job *job) { (void)atomic_fetch_add(&((struct rig_job *)job)->done, 1); }
+static inline void rig_done(struct tpd_job *job) {
+    (void)atomic_fetch_add(&((struct rig_job *)job)->done, 1);
+}
 
-static inline void rig_job_init(struct rig_job *rig, uint64_t rows, uint64_t cols, uint64_t batch, uint32_t itemsize, uint64_t seed) {
+static inline void rig_job_init(struct rig_job *rig, uint64_t rows, uint64_t cols, uint64_t batch, uint32_t itemsize,
+                                uint64_t seed) {
     memset(rig, 0, sizeof *rig);
     rig->matrix = (struct tpd_matrix){rows, cols, batch, itemsize, TPD_DTYPE_OPAQUE};
     rig->bytes = (size_t)(rows * cols * batch * itemsize);
@@ -226,10 +234,18 @@ static inline void rig_job_init(struct rig_job *rig, uint64_t rows, uint64_t col
 
 /* Sends the body through the decoder, as a request would arrive. */
 static inline enum tpd_status rig_job_receive(struct rig_job *rig, struct tpd_memory *memory, struct tpd_error *error) {
-    struct tpd_decode_options options = {
-        .has_rows = true, .has_cols = true, .has_batch = true, .has_itemsize = true,
-        .rows = rig->matrix.rows, .cols = rig->matrix.cols, .batch = rig->matrix.batch, .itemsize = rig->matrix.itemsize,
-        .has_content_bytes = true, .content_bytes = rig->bytes, .body_most_bytes = (uint64_t)1 << 40, .memory = memory};
+    struct tpd_decode_options options = {.has_rows = true,
+                                         .has_cols = true,
+                                         .has_batch = true,
+                                         .has_itemsize = true,
+                                         .rows = rig->matrix.rows,
+                                         .cols = rig->matrix.cols,
+                                         .batch = rig->matrix.batch,
+                                         .itemsize = rig->matrix.itemsize,
+                                         .has_content_bytes = true,
+                                         .content_bytes = rig->bytes,
+                                         .body_most_bytes = (uint64_t)1 << 40,
+                                         .memory = memory};
     const struct tpd_codec_ops *raw = tpd_codec_at(TPD_CODEC_RAW);
     rig->job.encode.memory = memory;
     enum tpd_status status = raw->open(&options, &rig->job.decoder, error);

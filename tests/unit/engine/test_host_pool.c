@@ -238,4 +238,6 @@ static Suite *suite(void) {
     return made;
 }
 
-int main(void) { return tpd_harness_main(suite()); }
+int main(void) {
+    return tpd_harness_main(suite());
+}
