@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# deploy/quickstart.sh -- from a bare Debian 12 to the first answer: installs what is missing, builds, starts the daemon,
+# sends it a matrix in three formats, checks every answer, and leaves it running.
+#
+#     deploy/quickstart.sh                leaves the daemon running on a free port
+#     deploy/quickstart.sh --port 7070    on this port
+#     deploy/quickstart.sh --once         stops it at the end
+#     deploy/quickstart.sh --no-install   the packages are there already
+#
+# Asks nothing. Exits non-zero when anything failed. Works as root or with sudo, from a clone in any folder.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$here"
+
+once=0 port=0 install=1
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --once) once=1 ;;
+    --no-install) install=0 ;;
+    --port) port=${2:?--port needs a number}; shift ;;
+    --port=*) port=${1#--port=} ;;
+    --help | -h) sed -n '2,10p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;;
+    *) echo "quickstart.sh: $1 is not an option; --help lists them" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+step() { printf '\n== %s\n' "$*"; }
+die() { printf 'quickstart.sh: %s\n' "$*" >&2; exit 1; }
+
+# A long step: its output goes to a log, its last line to the terminal.
+quietly() {
+  local log=$1
+  shift
+  "$@" >"$log" 2>&1 || { tail -40 "$log" >&2; die "\"$*\" failed; all it said is in $log"; }
+}
+
+if [ "$install" = 1 ]; then
+  missing=()
+  for package in gcc g++ cmake ninja-build pkg-config libmicrohttpd-dev libcjson-dev nettle-dev curl python3; do
+    dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
+  done
+  if [ ${#missing[@]} -gt 0 ]; then
+    step "installing ${missing[*]}"
+    root=()
+    if [ "$(id -u)" != 0 ]; then
+      command -v sudo >/dev/null || die "packages are missing (${missing[*]}) and there is no sudo: run this as root once"
+      root=(sudo)
+    fi
+    "${root[@]}" apt-get update -qq
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  fi
+fi
+
+work=$(mktemp -d)
+daemon=0 finished=0
+clean_up() {
+  if [ "$daemon" != 0 ] && { [ "$once" = 1 ] || [ "$finished" = 0 ]; }; then
+    kill "$daemon" 2>/dev/null || true
+    wait "$daemon" 2>/dev/null || true
+  fi
+  rm -rf "$work"
+}
+trap clean_up EXIT
+
+step "building (device code too where nvcc is found)"
+quietly "$work/configure.log" cmake --preset release -DTRANSPOSED_TESTS=OFF
+grep -E 'CUDA' "$work/configure.log" | sed 's/^-- /   /' || true
+cmake --build --preset release --target transposed
+binary=$here/build/release/bin/transposed
+"$binary" version
+
+step "starting the daemon"
+log=$here/build/transposed.log
+"$binary" serve --listen "127.0.0.1:$port" --admin-listen off 2>"$log" &
+daemon=$!
+address=
+for _ in $(seq 600); do
+  address=$(sed -n 's/.*ready.* listen="\{0,1\}\([^ "]*\).*/\1/p' "$log")
+  [ -z "$address" ] || break
+  kill -0 "$daemon" 2>/dev/null || { cat "$log" >&2; die "the daemon did not start"; }
+  sleep 0.05
+done
+[ -n "$address" ] || { cat "$log" >&2; die "the daemon was not ready after 30 seconds"; }
+sed 's/^/   /' "$log"
+url=http://$address
+
+step "making a matrix of 300 x 500 float32 numbers, as .npy, raw and JSON"
+python3 - "$work" <<'PY'
+import random, struct, sys
+folder, rows, cols = sys.argv[1], 300, 500
+random.seed(1)
+values = [struct.unpack("<f", struct.pack("<f", random.gauss(0, 1)))[0] for _ in range(rows * cols)]
+raw = struct.pack(f"<{rows * cols}f", *values)
+header = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }" % (rows, cols)
+header += " " * (-(len(header) + 11) % 64) + "\n"
+open(folder + "/in.npy", "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + raw)
+open(folder + "/in.raw", "wb").write(raw)
+with open(folder + "/in.json", "w") as file:
+    file.write("[" + ",\n".join("[" + ",".join(repr(v) for v in values[r * cols:(r + 1) * cols]) + "]" for r in range(rows)) + "]")
+PY
+
+# send FORMAT TYPE QUERY: one curl, its headers, what /stats says of it, and the check of its bytes.
+send() {
+  local format=$1 type=$2 query=$3
+  step "sending it as $format"
+  echo "\$ curl --data-binary @in.$format -H 'Content-Type: $type' '$url/v1/transpose$query'"
+  curl -sS --fail-with-body --max-time 120 -D "$work/headers" -o "$work/out.$format" -H "Content-Type: $type" -H "X-Request-Id: quickstart-$format" \
+    --data-binary "@$work/in.$format" "$url/v1/transpose$query" || { cat "$work/out.$format" >&2; die "the $format request failed"; }
+  grep -iE '^(HTTP|content-type|content-length|server-timing|transposed-)' "$work/headers" | tr -d '\r' | sed 's/^/   /'
+  curl -sS --fail-with-body --max-time 30 "$url/stats?id=quickstart-$format" >"$work/stats.json"
+  python3 - "$work" "$format" <<'PY'
+import json, struct, sys
+folder, kind = sys.argv[1:3]
+rows, cols = 300, 500
+sent = struct.unpack(f"<{rows * cols}f", open(folder + "/in.raw", "rb").read())
+expected = [sent[r * cols + c] for c in range(cols) for r in range(rows)]
+answer = open(f"{folder}/out.{kind}", "rb").read()
+if kind == "json":
+    matrix = json.loads(answer)
+    shape, got = (len(matrix), len(matrix[0])), [v for row in matrix for v in row]
+else:
+    shape = (cols, rows)
+    if kind == "npy":
+        length = struct.unpack("<H", answer[8:10])[0]
+        header, answer = answer[10:10 + length].decode(), answer[10 + length:]
+        print("   header of the answer:", header.strip())
+        if f"({cols}, {rows})" not in header:
+            sys.exit("   WRONG: the header has another shape")
+    got = list(struct.unpack(f"<{rows * cols}f", answer))
+print("   first row of the answer: %s ..." % " ".join("%.4f" % v for v in got[:6]))
+row = json.load(open(folder + "/stats.json"))["recent"][0]
+keys = ("device", "strategy", "queue_ns", "h2d_ns", "kernel_ns", "d2h_ns", "total_ns")
+print("   /stats says of it:", ", ".join(f"{key} {row[key]}" for key in keys))
+if shape != (cols, rows) or got != expected:
+    sys.exit("   WRONG: this is not the transpose")
+if not row["kernel_ns"] > 0:
+    sys.exit("   WRONG: /stats has no kernel time for it")
+print(f"   checked: {rows} x {cols} became {cols} x {rows}, all {rows * cols} items in place")
+PY
+}
+
+send npy application/x-npy ''
+send raw application/octet-stream '?rows=300&cols=500&dtype=float32'
+send json application/json ''
+
+finished=1
+if [ "$once" = 1 ]; then
+  step "stopping the daemon"
+  kill "$daemon"
+  code=0
+  wait "$daemon" || code=$?
+  daemon=0
+  [ "$code" = 0 ] || { tail -5 "$log" >&2; die "the daemon ended with status $code"; }
+  echo "all good"
+else
+  disown "$daemon"
+  step "all good: the daemon answers on $url (log: $log); stop it with: kill $daemon"
+fi
