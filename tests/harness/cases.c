@@ -59,7 +59,7 @@ static const struct shape shapes[] = {
     {63, 65, 1, true},
     {64, 64, 1, true},
     {65, 63, 1, true},
-    {127, 129, 1, true},
+    {127, 129, 1, false},
     {128, 128, 1, true},
     {129, 127, 1, true},
     {255, 257, 1, false},
@@ -89,7 +89,7 @@ static const struct shape shapes[] = {
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 /* Against these every tile is walked: whole tiles of the largest and edges of all. */
-static const struct shape tile_shapes[] = {{150, 170, 1, true}, {129, 257, 2, false}};
+static const struct shape tile_shapes[] = {{130, 137, 1, true}, {129, 257, 2, false}};
 enum { TILE_SHAPES = sizeof tile_shapes / sizeof *tile_shapes };
 
 static const uint32_t itemsizes[] = {1, 2, 4, 8, 16, 3, 6, 12, 24, 4096};
