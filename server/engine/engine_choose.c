@@ -45,8 +45,14 @@ static enum tpd_status fit(struct tpd_engine *engine, const struct tpd_job *job,
     bool is_default_tile = slot->has_strategies && job->tile.rows == 0;
     if (is_default_tile)
         choice->tile = engine->config->tile;
-    if (matrix == NULL)
+    if (matrix == NULL && !job->strategy_is_explicit)
         return TPD_OK;
+    /* A strategy can be asked about before the matrix is known: every one takes items of 4 bytes. */
+    static const struct tpd_matrix any = {.rows = 32, .cols = 32, .batch = 1, .itemsize = 4, .dtype = TPD_DTYPE_OPAQUE};
+    if (matrix == NULL) {
+        struct tpd_task probe = {.matrix = any, .strategy = choice->strategy};
+        return slot->backend->check(slot->device, &probe, error);
+    }
     struct tpd_task task = task_of(choice, matrix);
     bool gives_way = is_default || is_default_tile;
     enum tpd_status status = slot->backend->check(slot->device, &task, gives_way ? NULL : error);

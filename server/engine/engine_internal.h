@@ -74,7 +74,7 @@ bool tpd_slot_is_ready(const struct tpd_slot *slot);
 void tpd_slot_info(const struct tpd_slot *slot, struct tpd_device_info *info);
 struct tpd_slot *tpd_engine_first(struct tpd_engine *engine, enum tpd_role role); /* ready; NULL when none is */
 
-/* engine_choose.c: matrix is what is to be moved, NULL while it isn't known (then nothing is asked of the device).
+/* engine_choose.c: matrix is what is to be moved, NULL while it isn't known (then its size is not asked about).
  * Fails with TPD_UNKNOWN_DEVICE, TPD_DEVICE_LOST, TPD_UNSUPPORTED, TPD_TOO_LARGE. */
 enum tpd_status tpd_engine_choose(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
                                   struct tpd_choice *choice, struct tpd_error *error) TPD_CHECKED;

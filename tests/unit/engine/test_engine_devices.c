@@ -99,6 +99,13 @@ START_TEST(wishes_without_a_gpu) {
     ck_assert_str_eq(place(engine, "simt", TPD_STRATEGY_SWIZZLED, true, 4, &status), "simt");
     ck_assert_str_eq(place(engine, "cpu", TPD_STRATEGY_PADDED, true, 4, &status), "");
     ck_assert_int_eq(status, TPD_UNSUPPORTED);
+    struct tpd_job early; /* the same before the matrix is known */
+    tpd_job_init(&early);
+    (void)snprintf(early.device, sizeof early.device, "cpu");
+    ck_assert_ok(tpd_engine_check(engine, &early, NULL, &error), error);
+    early.strategy = TPD_STRATEGY_PADDED;
+    early.strategy_is_explicit = true;
+    ck_assert_int_eq(tpd_engine_check(engine, &early, NULL, &error), TPD_UNSUPPORTED);
     (void)place(engine, "auto", TPD_STRATEGY_PADDED, true, 4, &status);
     ck_assert_int_eq(status, TPD_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(error.text, "padded"));
