@@ -8,7 +8,7 @@ enum tpd_status tpd_transpose(const struct tpd_matrix *matrix, const void *in, v
     if (status != TPD_OK || bytes == 0)
         return status;
     struct tpd_cpu_plan plan;
-    tpd_cpu_plan(&plan, matrix, in, out, tpd_cpu_stream_from_bytes());
+    tpd_cpu_plan(&plan, tpd_cpu_ops(), matrix, in, out, tpd_cpu_stream_from_bytes());
     tpd_cpu_run(&plan);
     return TPD_OK;
 }

@@ -129,7 +129,7 @@ static enum tpd_status run(struct tpd_device *device, const struct tpd_task *tas
     if (status != TPD_OK)
         return status;
     struct tpd_cpu_plan plan;
-    tpd_cpu_plan(&plan, &task->matrix, task->in, task->out, device->stream_from_bytes);
+    tpd_cpu_plan(&plan, tpd_cpu_ops(), &task->matrix, task->in, task->out, device->stream_from_bytes);
     outcome->strategy = plan.strategy;
     uint64_t start = tpd_clock_ns();
     if (plan.bytes < ALONE_BYTES) {

@@ -63,8 +63,8 @@ enum {
 };
 
 /* The shape was checked and has items. stream_from_bytes: outputs of that size and more go past the caches. */
-void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_matrix *matrix, const void *in, void *out,
-                  size_t stream_from_bytes);
+void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, const struct tpd_matrix *matrix, const void *in,
+                  void *out, size_t stream_from_bytes);
 /* The process-wide pool: helper threads that do pieces beside the thread that called.
  * At most `threads` work at once, callers included: a helper steps back when callers alone are enough.
  * open() makes sure of threads - 1 helpers, as far as the system gives them; the last close() ends them. */

@@ -173,11 +173,11 @@ static void choose_pieces(struct tpd_cpu_plan *plan) {
     plan->pieces = plan->row_pieces * plan->col_pieces * ((plan->batch - 1) / plan->piece_batch + 1);
 }
 
-void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_matrix *matrix, const void *in, void *out,
-                  size_t stream_from_bytes) {
+void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, const struct tpd_matrix *matrix, const void *in,
+                  void *out, size_t stream_from_bytes) {
     const size_t size = matrix->itemsize;
     memset(plan, 0, sizeof *plan);
-    plan->ops = tpd_cpu_ops();
+    plan->ops = ops;
     plan->in = in;
     plan->out = out;
     plan->rows = matrix->rows;

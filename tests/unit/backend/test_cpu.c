@@ -1,0 +1,364 @@
+/* test_cpu.c -- the CPU back end against the oracle: shapes, item sizes, alignments, processors, threads. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cases.h"
+#include "harness.h"
+#include "kernels/cpu/cpu.h"
+#include "transposed/clock.h"
+#include "transposed/transposed.h"
+
+static const struct tpd_backend *cpu;
+static struct tpd_error error;
+
+static struct tpd_device *open_cpu(uint32_t threads, uint32_t lanes) {
+    struct tpd_device_options options = {.cpu_threads = threads, .lanes = lanes};
+    struct tpd_device *device;
+    cpu = tpd_backend_at(TPD_BACKEND_CPU);
+    ck_assert_ok(cpu->open(0, &options, &device, &error), error);
+    return device;
+}
+
+START_TEST(cases_are_right) {
+    struct tpd_device *device = open_cpu(3, 0);
+    struct tpd_cases cases = tpd_cases_begin(TPD_CASES_QUICK | TPD_CASES_AUTO);
+    for (struct tpd_case one; tpd_cases_next(&cases, &one);)
+        tpd_case_prove(cpu, device, &one);
+    cpu->close(device);
+}
+END_TEST
+
+/* Both forms of the inner loops, streamed or not, whatever processor this is. */
+static void prove(const struct tpd_cpu_ops *ops, size_t stream_from_bytes, const struct tpd_matrix *matrix, size_t misalign_in,
+                  size_t misalign_out) {
+    uint64_t bytes;
+    ck_assert_ok(tpd_matrix_bytes(matrix, &bytes, &error), error);
+    struct tpd_guarded in = tpd_guarded_make(bytes, misalign_in), out = tpd_guarded_make(bytes, misalign_out);
+    unsigned char *expected = malloc(bytes);
+    ck_assert_ptr_nonnull(expected);
+    tpd_random_fill(in.data, bytes, matrix->rows * 131 + matrix->cols * 7 + matrix->itemsize);
+    tpd_transpose_ref(matrix, in.data, expected);
+    struct tpd_cpu_plan plan;
+    tpd_cpu_plan(&plan, ops, matrix, in.data, out.data, stream_from_bytes);
+    tpd_cpu_run(&plan);
+    ck_assert_msg(memcmp(out.data, expected, bytes) == 0, "%s: %llu x %llu x %llu of %u bytes, in + %zu, out + %zu, stream %zu",
+                  ops->name, (unsigned long long)matrix->batch, (unsigned long long)matrix->rows,
+                  (unsigned long long)matrix->cols, matrix->itemsize, misalign_in, misalign_out, stream_from_bytes);
+    tpd_guarded_check(&in);
+    tpd_guarded_check(&out);
+    tpd_guarded_free(&in);
+    tpd_guarded_free(&out);
+    free(expected);
+}
+
+static void prove_all(const struct tpd_matrix *matrix, size_t misalign_in, size_t misalign_out) {
+    prove(&tpd_cpu_portable, SIZE_MAX, matrix, misalign_in, misalign_out);
+    if (tpd_cpu_ops() != &tpd_cpu_portable) {
+        prove(tpd_cpu_ops(), SIZE_MAX, matrix, misalign_in, misalign_out);
+        prove(tpd_cpu_ops(), 0, matrix, misalign_in, misalign_out);
+    }
+}
+
+static const uint32_t itemsizes[] = {1, 2, 4, 8, 16, 3, 12, 17, 24, 255, 257};
+enum { ITEMSIZES = sizeof itemsizes / sizeof *itemsizes };
+
+START_TEST(every_residue) {
+    struct tpd_matrix matrix = {.batch = 1, .itemsize = itemsizes[_i]};
+    const uint64_t rows = matrix.itemsize == 1 ? 34 : 18, cols = 18; /* past the largest vector block of that item size */
+    for (matrix.rows = 1; matrix.rows <= rows; matrix.rows++)
+        for (matrix.cols = 1; matrix.cols <= cols; matrix.cols++)
+            prove_all(&matrix, matrix.rows % 5, matrix.cols % 7);
+}
+END_TEST
+
+START_TEST(every_place_in_a_line) {
+    const uint32_t size = itemsizes[_i];
+    struct tpd_matrix panel = {.rows = 13, .cols = 200, .batch = 1, .itemsize = size};
+    struct tpd_matrix strip = {.rows = 1100 / size + 67, .cols = 19, .batch = 1, .itemsize = size};
+    for (size_t misalign = 0; misalign < TPD_CPU_LINE; misalign += size > 16 ? 5 : 1) {
+        prove_all(&panel, TPD_CPU_LINE - 1 - misalign, misalign);
+        prove_all(&strip, misalign * 5 % TPD_CPU_LINE, misalign);
+    }
+}
+END_TEST
+
+/* Several blocks, strips, panels and pieces each way, and a little more or less. */
+START_TEST(many_blocks) {
+    static const struct tpd_matrix shapes[] = {{700, 300, 1, 0, 0}, {1025, 257, 2, 0, 0}, {40, 3001, 1, 0, 0},
+                                               {3, 30011, 1, 0, 0}, {30011, 3, 1, 0, 0},  {1500, 97, 1, 0, 0},
+                                               {513, 1024, 1, 0, 0}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct tpd_matrix matrix = shapes[i];
+        matrix.itemsize = itemsizes[_i];
+        if (matrix.rows * matrix.cols * matrix.itemsize <= 4u << 20)
+            prove_all(&matrix, i, 3 * i);
+    }
+}
+END_TEST
+
+START_TEST(batches) {
+    static const struct tpd_matrix shapes[] = {
+        {2, 3, 4001, 0, 0}, {7, 5, 300, 0, 0}, {33, 65, 17, 0, 0}, {1, 9, 33, 0, 0}, {130, 129, 3, 0, 0}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct tpd_matrix matrix = shapes[i];
+        matrix.itemsize = itemsizes[_i];
+        prove_all(&matrix, 2 * i, i);
+    }
+}
+END_TEST
+
+/* A value that went through a float register might come back quieted, flushed or with another sign of zero. */
+START_TEST(every_bit_pattern) {
+    unsigned char bytes[256], bytes_out[256];
+    uint16_t *halves = malloc(65536 * sizeof *halves), *halves_out = malloc(65536 * sizeof *halves);
+    static const uint64_t odd[16] = {0x7ff0000000000001, 0xfff0000000000001, 0x7ff8000000000123, 0x8000000000000000,
+                                     0x0000000000000001, 0x7fa00000ffa00000, 0x7f80000180000000, 0xffbfffff00000001,
+                                     0x7ff4000000000000, 0xfff7ffffffffffff, 0x000fffffffffffff, 0x8000000000000001,
+                                     0x7ff0000000000000, 0xfff0000000000000, 0x7fc0000100000000, 0x3ff0000000000000};
+    uint64_t odd_out[16];
+    ck_assert(halves != NULL && halves_out != NULL);
+    for (int i = 0; i < 256; i++)
+        bytes[i] = (unsigned char)i;
+    for (int i = 0; i < 65536; i++)
+        halves[i] = (uint16_t)i;
+    struct tpd_matrix matrix = {.rows = 16, .cols = 16, .batch = 1, .itemsize = 1};
+    ck_assert_ok(tpd_transpose(&matrix, bytes, bytes_out, &error), error);
+    for (int i = 0; i < 256; i++)
+        ck_assert_int_eq(bytes_out[i], i % 16 * 16 + i / 16);
+    matrix.rows = matrix.cols = 256;
+    matrix.itemsize = 2;
+    ck_assert_ok(tpd_transpose(&matrix, halves, halves_out, &error), error);
+    for (int i = 0; i < 65536; i++)
+        ck_assert_int_eq(halves_out[i], i % 256 * 256 + i / 256);
+    matrix.rows = matrix.cols = 4;
+    matrix.itemsize = 8;
+    ck_assert_ok(tpd_transpose(&matrix, odd, odd_out, &error), error);
+    for (int i = 0; i < 16; i++)
+        ck_assert_uint_eq(odd_out[i], odd[i % 4 * 4 + i / 4]);
+    matrix.cols = 8;
+    matrix.itemsize = 4;
+    uint32_t words[32], words_out[32];
+    memcpy(words, odd, sizeof words);
+    ck_assert_ok(tpd_transpose(&matrix, words, words_out, &error), error);
+    for (int i = 0; i < 32; i++)
+        ck_assert_uint_eq(words_out[i], words[i % 4 * 8 + i / 4]);
+    free(halves);
+    free(halves_out);
+}
+END_TEST
+
+START_TEST(public_call) {
+    struct tpd_matrix matrix = {.rows = 0, .cols = 5, .batch = 1, .itemsize = 4};
+    ck_assert_ok(tpd_transpose(&matrix, NULL, NULL, &error), error);
+    matrix.itemsize = 0;
+    ck_assert_int_eq(tpd_transpose(&matrix, NULL, NULL, &error), TPD_UNSUPPORTED);
+    matrix = (struct tpd_matrix){.rows = UINT64_MAX / 2, .cols = 3, .batch = 1, .itemsize = 4};
+    ck_assert_int_eq(tpd_transpose(&matrix, NULL, NULL, NULL), TPD_SIZE_OVERFLOW);
+    ck_assert_str_eq(tpd_version(), TPD_VERSION);
+}
+END_TEST
+
+START_TEST(table_of_back_ends) {
+    ck_assert_str_eq(tpd_backend_name(TPD_BACKEND_CPU), "cpu");
+    ck_assert_str_eq(tpd_backend_at(TPD_BACKEND_CPU)->name, "cpu");
+    ck_assert_str_eq(tpd_backend_at(TPD_BACKEND_SIMT)->name, "simt");
+    ck_assert_int_eq(tpd_backend_at(TPD_BACKEND_CUDA) != NULL, TPD_HAVE_CUDA);
+    ck_assert_ptr_null(tpd_backend_at(TPD_BACKEND_COUNT));
+    for (int i = 0; i < TPD_BACKEND_COUNT; i++)
+        ck_assert_uint_gt(strlen(tpd_backend_summary((enum tpd_backend_id)i)), 10);
+    ck_assert_str_eq(tpd_device_state_name(TPD_STATE_READY), "ready");
+    ck_assert_str_eq(tpd_device_state_name(TPD_STATE_LOST), "lost");
+    ck_assert_str_eq(tpd_device_state_name(TPD_STATE_ABSENT), "absent");
+}
+END_TEST
+
+START_TEST(describes_itself) {
+    struct tpd_device *device = open_cpu(2, 5);
+    struct tpd_device_info info;
+    cpu->info(device, &info);
+    ck_assert_uint_eq(cpu->count(&error), 1);
+    ck_assert_str_eq(info.id, "cpu");
+    ck_assert_str_eq(info.kind, "cpu");
+    ck_assert_uint_gt(strlen(info.name), 0);
+    ck_assert_str_eq(info.reason, "");
+    ck_assert_int_eq(info.state, TPD_STATE_READY);
+    ck_assert_uint_gt(info.memory_total_bytes, 1u << 20);
+    ck_assert_uint_eq(info.multiprocessors, 2);
+    ck_assert_uint_eq(info.lanes, 5);
+    cpu->close(device);
+    device = open_cpu(0, 0);
+    cpu->info(device, &info);
+    ck_assert_uint_eq(info.multiprocessors, tpd_cpu_cores());
+    cpu->close(device);
+    cpu->close(NULL);
+}
+END_TEST
+
+START_TEST(says_what_ran) {
+    struct tpd_device *device = open_cpu(2, 0);
+    static const struct {
+        uint64_t rows;
+        uint32_t itemsize;
+        const char *strategy;
+    } expected[] = {{1, 4, "copy"},      {20, 4, "blocked"},   {20, 16, "blocked"},
+                    {20, 12, "generic"}, {20, 300, "generic"}, {900, 4, "blocked"}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        struct tpd_task task = {.matrix = {.rows = expected[i].rows, .cols = 500, .batch = 1, .itemsize = expected[i].itemsize},
+                                .strategy = TPD_STRATEGY_AUTO};
+        uint64_t bytes;
+        ck_assert_ok(tpd_matrix_bytes(&task.matrix, &bytes, &error), error);
+        struct tpd_guarded in = tpd_guarded_make(bytes, 0), out = tpd_guarded_make(bytes, 0);
+        task.in = in.data;
+        task.out = out.data;
+        struct tpd_outcome outcome;
+        ck_assert_ok(cpu->run(device, &task, &outcome, &error), error);
+        ck_assert_str_eq(outcome.strategy, expected[i].strategy);
+        ck_assert_uint_gt(outcome.kernel_ns, 0);
+        ck_assert_uint_eq(outcome.tile.rows, 0);
+        tpd_guarded_free(&in);
+        tpd_guarded_free(&out);
+    }
+    cpu->close(device);
+}
+END_TEST
+
+START_TEST(refusals) {
+    struct tpd_device *device = open_cpu(1, 1), *none = device;
+    struct tpd_task task = {.matrix = {.rows = 4, .cols = 4, .batch = 1, .itemsize = 4}, .strategy = TPD_STRATEGY_PADDED};
+    struct tpd_outcome outcome;
+    ck_assert_int_eq(cpu->check(device, &task, &error), TPD_UNSUPPORTED);
+    ck_assert_msg(strstr(error.text, "'padded'") != NULL && strstr(error.text, "device=simt") != NULL, "%s", error.text);
+    ck_assert_int_eq(cpu->run(device, &task, &outcome, &error), TPD_UNSUPPORTED);
+    task.strategy = TPD_STRATEGY_AUTO;
+    ck_assert_int_eq(cpu->check(device, &task, &error), TPD_OK);
+    task.matrix.itemsize = TPD_ITEMSIZE_MOST + 1;
+    ck_assert_int_eq(cpu->check(device, &task, &error), TPD_UNSUPPORTED);
+    ck_assert_int_eq(cpu->run(device, &task, &outcome, &error), TPD_UNSUPPORTED);
+    cpu->close(device);
+
+    struct tpd_device_options options = {.cpu_threads = TPD_CPU_THREADS_MOST + 1};
+    ck_assert_int_eq(cpu->open(0, &options, &none, &error), TPD_TOO_LARGE);
+    ck_assert_ptr_null(none);
+    ck_assert_uint_eq(error.limit, TPD_CPU_THREADS_MOST);
+    options.cpu_threads = 1;
+    ck_assert_int_eq(cpu->open(1, &options, &none, &error), TPD_UNKNOWN_DEVICE);
+    tpd_heap_begin(1);
+    ck_assert_int_eq(cpu->open(0, &options, &none, &error), TPD_NO_MEMORY);
+    ck_assert_int_eq(tpd_heap_end(), 1);
+}
+END_TEST
+
+struct runner {
+    struct tpd_device *device;
+    uint64_t seed;
+    pthread_t thread;
+};
+
+static void *run_some(void *argument) {
+    struct runner *runner = argument;
+    for (int i = 0; i < 8; i++) {
+        struct tpd_case one = {.strategy = TPD_STRATEGY_AUTO};
+        one.matrix.rows = 200 + tpd_random(&runner->seed) % 400;
+        one.matrix.cols = 200 + tpd_random(&runner->seed) % 400;
+        one.matrix.batch = 1 + tpd_random(&runner->seed) % 2;
+        one.matrix.itemsize = itemsizes[tpd_random(&runner->seed) % 5];
+        if (i % 4 == 3)
+            one.matrix.rows = 1 + tpd_random(&runner->seed) % 40;
+        tpd_case_prove(cpu, runner->device, &one);
+    }
+    return NULL;
+}
+
+/* More callers than threads, fewer, and two devices on the one pool. */
+START_TEST(concurrent_runs) {
+    static const uint32_t counts[] = {1, 2, 4};
+    for (int k = 0; k < 3; k++) {
+        struct tpd_device *devices[2] = {open_cpu(counts[k], 3), open_cpu(2, 0)};
+        struct runner runners[6];
+        for (uint64_t i = 0; i < 6; i++) {
+            runners[i] = (struct runner){.device = devices[i % 2], .seed = 1000u * (unsigned)k + i};
+            ck_assert_int_eq(pthread_create(&runners[i].thread, NULL, run_some, &runners[i]), 0);
+        }
+        for (int i = 0; i < 6; i++)
+            pthread_join(runners[i].thread, NULL);
+        cpu->close(devices[0]);
+        cpu->close(devices[1]);
+    }
+}
+END_TEST
+
+struct holder {
+    struct tpd_device *device;
+    struct tpd_task task;
+    atomic_bool stop;
+};
+
+static void *hold_the_lane(void *argument) {
+    struct holder *holder = argument;
+    struct tpd_outcome outcome;
+    while (!atomic_load(&holder->stop))
+        if (cpu->run(holder->device, &holder->task, &outcome, NULL) != TPD_OK)
+            abort();
+    return NULL;
+}
+
+/* One lane that another thread keeps busy: sooner or later a run with no time to wait is refused, and none is wrong. */
+START_TEST(deadline) {
+    enum { SIDE = 1500 };
+    struct tpd_guarded in = tpd_guarded_make(SIDE * SIDE * 4, 0), out = tpd_guarded_make(SIDE * SIDE * 4, 0),
+                       mine = tpd_guarded_make(SIDE * SIDE * 4, 0);
+    struct holder holder = {.device = open_cpu(1, 1)};
+    holder.task = (struct tpd_task){
+        .matrix = {SIDE, SIDE, 1, 4, TPD_DTYPE_FLOAT32}, .in = in.data, .out = out.data, .strategy = TPD_STRATEGY_AUTO};
+    tpd_random_fill(in.data, in.bytes, 5);
+    pthread_t thread;
+    ck_assert_int_eq(pthread_create(&thread, NULL, hold_the_lane, &holder), 0);
+    struct tpd_task task = holder.task;
+    struct tpd_outcome outcome;
+    enum tpd_status status = TPD_OK;
+    task.out = mine.data;
+    for (int i = 0; i < 2000 && status == TPD_OK; i++) {
+        task.deadline_ns = tpd_clock_ns() + 1;
+        status = cpu->run(holder.device, &task, &outcome, &error);
+    }
+    ck_assert_int_eq(status, TPD_DEADLINE);
+    task.deadline_ns = tpd_clock_ns() + 60000000000u;
+    ck_assert_ok(cpu->run(holder.device, &task, &outcome, &error), error);
+    atomic_store(&holder.stop, true);
+    pthread_join(thread, NULL);
+    tpd_transpose_ref(&task.matrix, in.data, out.data);
+    ck_assert_int_eq(memcmp(mine.data, out.data, out.bytes), 0);
+    cpu->close(holder.device);
+    tpd_guarded_free(&in);
+    tpd_guarded_free(&out);
+    tpd_guarded_free(&mine);
+}
+END_TEST
+
+static Suite *suite(void) {
+    Suite *all = suite_create("cpu");
+    TCase *exact = tcase_create("exact");
+    tcase_add_test(exact, cases_are_right);
+    tcase_add_loop_test(exact, every_residue, 0, ITEMSIZES);
+    tcase_add_loop_test(exact, every_place_in_a_line, 0, ITEMSIZES);
+    tcase_add_loop_test(exact, many_blocks, 0, ITEMSIZES);
+    tcase_add_loop_test(exact, batches, 0, ITEMSIZES);
+    tcase_add_test(exact, every_bit_pattern);
+    suite_add_tcase(all, exact);
+    TCase *device = tcase_create("device");
+    tcase_add_test(device, public_call);
+    tcase_add_test(device, table_of_back_ends);
+    tcase_add_test(device, describes_itself);
+    tcase_add_test(device, says_what_ran);
+    tcase_add_test(device, refusals);
+    tcase_add_test(device, concurrent_runs);
+    tcase_add_test(device, deadline);
+    suite_add_tcase(all, device);
+    return all;
+}
+
+int main(void) {
+    return tpd_harness_main(suite());
+}
