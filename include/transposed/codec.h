@@ -50,6 +50,7 @@ enum tpd_json_form { TPD_JSON_NESTED, TPD_JSON_OBJECT_NESTED, TPD_JSON_OBJECT_FL
 enum { TPD_FORM_DTYPE_BYTES = 24 };
 struct tpd_form {
     enum tpd_json_form json;
+    bool json_has_size;                      /* an object that says its shape besides its data */
     bool json_has_shape;                     /* `shape` rather than `rows` and `cols` */
     bool json_has_batch;                     /* three dimensions */
     char json_dtype[TPD_FORM_DTYPE_BYTES];   /* what `dtype` said; "" when it was absent */

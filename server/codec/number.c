@@ -1,0 +1,287 @@
+/* number.c -- text to items and back, one case a kind of dtype. */
+#include "server/codec/number.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "server/codec/number_float.h"
+#include "server/codec/number_text.h"
+
+static const char WHY_WORD[] = "is no number";
+static const char WHY_NULL[] = "has no value of this dtype";
+static const char WHY_RANGE[] = "is out of range";
+static const char WHY_WHOLE[] = "is no whole number";
+static const char WHY_PAIR[] = "is no [re, im]";
+static const char WHY_INFINITE[] = "has no value of this dtype, which has no infinity";
+
+static bool is_word(const char *text, size_t bytes, const char *word) {
+    return bytes == strlen(word) && memcmp(text, word, bytes) == 0;
+}
+
+static bool is_number(const char *text, size_t bytes) {
+    size_t sign = bytes > 0 && text[0] == '-';
+    return bytes > sign && text[sign] >= '0' && text[sign] <= '9';
+}
+
+/* A number with a point or an exponent may still be whole: 1.0, 1e3, 25e-1 is not. */
+static enum tpd_status read_whole(const char *text, size_t bytes, bool *negative, uint64_t *magnitude, const char **why) {
+    struct tpd_decimal d;
+    tpd_decimal_read(text, bytes, &d);
+    *negative = d.negative;
+    *magnitude = 0;
+    if (d.first == NULL)
+        return TPD_OK;
+    if (d.point < 0 || d.digits > (uint64_t)d.point) {
+        *why = WHY_WHOLE;
+        return TPD_OUT_OF_RANGE;
+    }
+    *why = WHY_RANGE;
+    if (d.point > 20)
+        return TPD_OUT_OF_RANGE;
+    const char *at = d.first;
+    for (int64_t i = 0; i < d.point; i++)
+        if (__builtin_mul_overflow(*magnitude, 10u, magnitude) ||
+            __builtin_add_overflow(*magnitude, (uint64_t)tpd_decimal_next(&d, &at), magnitude))
+            return TPD_OUT_OF_RANGE;
+    return TPD_OK;
+}
+
+static enum tpd_status read_signed(uint32_t itemsize, const char *text, size_t bytes, void *item, const char **why) {
+    int64_t value;
+    if (tpd_text_read_int64(text, bytes, &value) != TPD_TEXT_OK) {
+        bool negative;
+        uint64_t magnitude;
+        enum tpd_status status = read_whole(text, bytes, &negative, &magnitude, why);
+        if (status != TPD_OK)
+            return status;
+        *why = WHY_RANGE;
+        if (magnitude > (uint64_t)INT64_MAX + negative)
+            return TPD_OUT_OF_RANGE;
+        value = (int64_t)(negative ? 0 - magnitude : magnitude);
+    }
+    int64_t most = (int64_t)(UINT64_MAX >> (65 - 8 * itemsize));
+    *why = WHY_RANGE;
+    if (value > most || value < -most - 1)
+        return TPD_OUT_OF_RANGE;
+    memcpy(item, &value, itemsize); /* little-endian: the low bytes come first */
+    return TPD_OK;
+}
+
+static enum tpd_status read_unsigned(uint64_t most, uint32_t itemsize, const char *text, size_t bytes, void *item,
+                                     const char **why) {
+    uint64_t value;
+    if (tpd_text_read_uint64(text, bytes, &value) != TPD_TEXT_OK) {
+        bool negative;
+        enum tpd_status status = read_whole(text, bytes, &negative, &value, why);
+        if (status != TPD_OK)
+            return status;
+        *why = WHY_RANGE;
+        if (negative && value != 0)
+            return TPD_OUT_OF_RANGE;
+    }
+    *why = WHY_RANGE;
+    if (value > most)
+        return TPD_OUT_OF_RANGE;
+    memcpy(item, &value, itemsize);
+    return TPD_OK;
+}
+
+/* Out of a double's or float's range: too large, or so small that the nearest is zero. */
+static bool is_tiny(const char *text, size_t bytes) {
+    struct tpd_decimal d;
+    tpd_decimal_read(text, bytes, &d);
+    return d.first == NULL || d.point < 0;
+}
+
+static enum tpd_status read_special(enum tpd_dtype dtype, const char *text, size_t bytes, void *item, const char **why) {
+    bool nan = is_word(text, bytes, "null") || is_word(text, bytes, "\"NaN\""), negative = is_word(text, bytes, "\"-Infinity\"");
+    if (!nan && !negative && !is_word(text, bytes, "\"Infinity\"")) {
+        *why = WHY_WORD;
+        return TPD_MALFORMED;
+    }
+    if (tpd_float_is_narrow(dtype)) {
+        uint32_t bits;
+        if (nan) {
+            bits = tpd_float_nan(dtype);
+        } else if (!tpd_float_infinity(dtype, negative, &bits)) {
+            *why = WHY_INFINITE;
+            return TPD_OUT_OF_RANGE;
+        }
+        memcpy(item, &bits, tpd_dtype_itemsize(dtype));
+        return TPD_OK;
+    }
+    float single = nan ? NAN : negative ? -INFINITY : INFINITY;
+    double wide = (double)single;
+    memcpy(item, dtype == TPD_DTYPE_FLOAT32 ? (const void *)&single : (const void *)&wide, tpd_dtype_itemsize(dtype));
+    return TPD_OK;
+}
+
+static enum tpd_status read_float(enum tpd_dtype dtype, const char *text, size_t bytes, void *item, const char **why) {
+    if (!is_number(text, bytes))
+        return read_special(dtype, text, bytes, item, why);
+    float single = 0;
+    double wide = 0;
+    bool is_single = dtype == TPD_DTYPE_FLOAT32;
+    enum tpd_text got = is_single ? tpd_text_read_float(text, bytes, &single) : tpd_text_read_double(text, bytes, &wide);
+    if (got == TPD_TEXT_BAD) {
+        *why = WHY_WORD;
+        return TPD_MALFORMED;
+    }
+    if (got == TPD_TEXT_RANGE && is_tiny(text, bytes)) {
+        single = text[0] == '-' ? -0.0f : 0.0f;
+        wide = (double)single;
+        got = TPD_TEXT_OK;
+    }
+    *why = WHY_RANGE;
+    if (got != TPD_TEXT_OK || isinf(is_single ? (double)single : wide))
+        return TPD_OUT_OF_RANGE;
+    if (tpd_float_is_narrow(dtype)) {
+        uint32_t bits;
+        if (!tpd_float_narrow(dtype, wide, text, bytes, &bits))
+            return TPD_OUT_OF_RANGE;
+        memcpy(item, &bits, tpd_dtype_itemsize(dtype));
+    } else {
+        memcpy(item, is_single ? (const void *)&single : (const void *)&wide, tpd_dtype_itemsize(dtype));
+    }
+    return TPD_OK;
+}
+
+static enum tpd_status read_complex(enum tpd_dtype dtype, const char *text, size_t bytes, void *item, const char **why) {
+    enum tpd_dtype part = dtype == TPD_DTYPE_COMPLEX64 ? TPD_DTYPE_FLOAT32 : TPD_DTYPE_FLOAT64;
+    uint32_t part_bytes = tpd_dtype_itemsize(part);
+    unsigned char *out = item;
+    if (bytes == 0 || text[0] != '[') { /* a real number */
+        memset(item, 0, 2 * part_bytes);
+        return read_float(part, text, bytes, item, why);
+    }
+    const char *at = text + 1, *end = text + bytes - 1, *comma = memchr(text, ',', bytes);
+    *why = WHY_PAIR;
+    if (bytes < 2 || *end != ']' || comma == NULL)
+        return TPD_MALFORMED;
+    for (int i = 0; i < 2; i++) {
+        const char *start = i == 0 ? at : comma + 1, *stop = i == 0 ? comma : end;
+        while (start < stop && strchr(" \t\r\n", *start) != NULL)
+            start++;
+        while (stop > start && strchr(" \t\r\n", stop[-1]) != NULL)
+            stop--;
+        enum tpd_status status = read_float(part, start, (size_t)(stop - start), out + (size_t)i * part_bytes, why);
+        if (status != TPD_OK)
+            return status;
+    }
+    return TPD_OK;
+}
+
+enum tpd_status tpd_number_read(enum tpd_dtype dtype, const char *text, size_t bytes, void *item, const char **why) {
+    uint32_t itemsize = tpd_dtype_itemsize(dtype);
+    enum tpd_dtype_kind kind = tpd_dtype_kind(dtype);
+    if (kind == TPD_KIND_FLOAT)
+        return read_float(dtype, text, bytes, item, why);
+    if (kind == TPD_KIND_COMPLEX)
+        return read_complex(dtype, text, bytes, item, why);
+    if (kind == TPD_KIND_BOOL && (is_word(text, bytes, "true") || is_word(text, bytes, "false"))) {
+        *(unsigned char *)item = text[0] == 't';
+        return TPD_OK;
+    }
+    if (!is_number(text, bytes)) {
+        bool null = is_word(text, bytes, "null");
+        *why = null ? WHY_NULL : WHY_WORD;
+        return null ? TPD_OUT_OF_RANGE : TPD_MALFORMED;
+    }
+    if (kind == TPD_KIND_SIGNED)
+        return read_signed(itemsize, text, bytes, item, why);
+    return read_unsigned(kind == TPD_KIND_BOOL ? 1 : UINT64_MAX >> (64 - 8 * itemsize), itemsize, text, bytes, item, why);
+}
+
+enum tpd_number_class tpd_number_class(const char *text, size_t bytes) {
+    int64_t small;
+    uint64_t large;
+    if (is_word(text, bytes, "true") || is_word(text, bytes, "false"))
+        return TPD_NUMBER_BOOL;
+    if (tpd_text_read_int64(text, bytes, &small) == TPD_TEXT_OK)
+        return small < 0 ? TPD_NUMBER_SIGNED : TPD_NUMBER_SMALL;
+    return tpd_text_read_uint64(text, bytes, &large) == TPD_TEXT_OK ? TPD_NUMBER_LARGE : TPD_NUMBER_REAL;
+}
+
+/* Text that says "float": a whole number gets its ".0". */
+static size_t with_point(char *text, size_t bytes) {
+    if (memchr(text, '.', bytes) != NULL || memchr(text, 'e', bytes) != NULL)
+        return bytes;
+    memcpy(text + bytes, ".0", 2);
+    return bytes + 2;
+}
+
+static size_t write_nonfinite(double value, enum tpd_nonfinite nonfinite, char *text) {
+    if (nonfinite == TPD_NONFINITE_ERROR)
+        return 0;
+    const char *word = nonfinite == TPD_NONFINITE_NULL ? "null"
+                       : isnan(value)                  ? "\"NaN\""
+                       : value < 0                     ? "\"-Infinity\""
+                                                       : "\"Infinity\"";
+    memcpy(text, word, strlen(word));
+    return strlen(word);
+}
+
+/* Fewest digits whose nearest narrow value is this one: at most 5, as float16 asks for. */
+static size_t write_narrow(enum tpd_dtype dtype, uint32_t bits, double value, char *text) {
+    double shortest = value;
+    for (int decimals = 0; decimals < 5; decimals++) {
+        char digits[16];
+        size_t bytes = tpd_text_write_digits(value, decimals, digits);
+        uint32_t back;
+        if (tpd_text_read_double(digits, bytes, &shortest) == TPD_TEXT_OK &&
+            tpd_float_narrow(dtype, shortest, digits, bytes, &back) && back == bits)
+            return tpd_text_write_double(shortest, text);
+    }
+    return tpd_text_write_double(value, text);
+}
+
+static size_t write_float(enum tpd_dtype dtype, const void *item, enum tpd_nonfinite nonfinite, char *text) {
+    float single = 0;
+    double wide;
+    uint32_t bits = 0;
+    if (dtype == TPD_DTYPE_FLOAT32) {
+        memcpy(&single, item, sizeof single);
+        wide = (double)single;
+    } else if (dtype == TPD_DTYPE_FLOAT64) {
+        memcpy(&wide, item, sizeof wide);
+    } else {
+        memcpy(&bits, item, tpd_dtype_itemsize(dtype));
+        wide = tpd_float_widen(dtype, bits);
+    }
+    if (!isfinite(wide))
+        return write_nonfinite(wide, nonfinite, text);
+    if (dtype == TPD_DTYPE_FLOAT32)
+        return with_point(text, tpd_text_write_float(single, text));
+    if (dtype == TPD_DTYPE_FLOAT64)
+        return with_point(text, tpd_text_write_double(wide, text));
+    return with_point(text, write_narrow(dtype, bits, wide, text));
+}
+
+size_t tpd_number_write(enum tpd_dtype dtype, const void *item, enum tpd_nonfinite nonfinite, char *text) {
+    uint32_t itemsize = tpd_dtype_itemsize(dtype);
+    uint64_t value = 0;
+    switch (tpd_dtype_kind(dtype)) {
+    case TPD_KIND_FLOAT:
+        return write_float(dtype, item, nonfinite, text);
+    case TPD_KIND_COMPLEX: {
+        enum tpd_dtype part = dtype == TPD_DTYPE_COMPLEX64 ? TPD_DTYPE_FLOAT32 : TPD_DTYPE_FLOAT64;
+        text[0] = '[';
+        size_t re = write_float(part, item, nonfinite, text + 1);
+        text[1 + re] = ',';
+        size_t im = write_float(part, (const char *)item + itemsize / 2, nonfinite, text + 2 + re);
+        text[2 + re + im] = ']';
+        return re != 0 && im != 0 ? re + im + 3 : 0;
+    }
+    case TPD_KIND_BOOL: {
+        const char *word = *(const unsigned char *)item != 0 ? "true" : "false";
+        memcpy(text, word, strlen(word));
+        return strlen(word);
+    }
+    case TPD_KIND_SIGNED:
+        memcpy(&value, item, itemsize);
+        return tpd_text_write_int64((int64_t)(value << (64 - 8 * itemsize)) >> (64 - 8 * itemsize), text);
+    default:
+        memcpy(&value, item, itemsize);
+        return tpd_text_write_uint64(value, text);
+    }
+}
