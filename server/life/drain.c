@@ -7,11 +7,9 @@
 #include "transposed/log.h"
 
 enum {
-    STEP_NS = 5000000,       /* between two looks */
-    QUIET_NS = 60000000,     /* nothing in flight for this long: what was in the sockets has been read */
-    REFUSED_NS = 2000000000, /* for the 503s of what is left to be sent */
-    HELD_NS = 1000000000,    /* added to that for a device to end the run it is in, times HELD_STEPS */
-    HELD_STEPS = 10
+    STEP_NS = 5000000,      /* between two looks */
+    QUIET_NS = 60000000,    /* nothing in flight for this long: what was in the sockets has been read */
+    REFUSED_NS = 500000000, /* for the 503s of what was queued to be sent; tpd_http_destroy() sees to what runs */
 };
 
 struct wait {
@@ -62,15 +60,6 @@ void tpd_drain(struct tpd_world *world, struct tpd_http *http, const struct tpd_
     if (!clean) {
         tpd_log(TPD_LOG_WARN, "drain deadline passed: what is left is answered 503");
         (void)wait_quiet(&wait, http, REFUSED_NS);
-    }
-    bool idle = tpd_engine_wait_idle(world->engine, 0);
-    for (int i = 0; !idle && i < HELD_STEPS; i++) {
-        step(&wait);
-        idle = tpd_engine_wait_idle(world->engine, HELD_NS);
-    }
-    if (!idle) {
-        tpd_log(TPD_LOG_ERROR, "a device still holds a job: the process ends without it");
-        _exit(1);
     }
     tpd_log(TPD_LOG_INFO, "drained");
 }

@@ -5,8 +5,8 @@
 #include "server/life/notify.h"
 #include "transposed/http.h"
 
-/* Says no on /readyz, answers on for drain_delay, closes the door, waits until drain_deadline, then refuses what is left.
- * When a device still holds a job after that, the process ends here with status 1: its memory can't be taken from under it. */
+/* Says no on /readyz, answers on for drain_delay, closes the door, waits until drain_deadline, then refuses what is left:
+ * tpd_http_destroy() answers it 503. */
 void tpd_drain(struct tpd_world *world, struct tpd_http *http, const struct tpd_notify *notify);
 
 #endif

@@ -13,6 +13,7 @@
 #include "transposed/log.h"
 #include "transposed/transposed.h"
 
+#define HELD_NS 5000000000u      /* for a device to end the run it is in, once nobody waits for its answer any more */
 enum { FITNESS_NS = 250000000 }; /* how often a lost device is looked for when it should end the daemon */
 
 /* Configurations are never freed while requests may still read one: they form a list until the end. A reload adds 7 KiB. */
@@ -150,6 +151,11 @@ bool tpd_life_serve(const struct tpd_sources *sources, const struct tpd_config *
         tpd_log(TPD_LOG_ERROR, "can't start: %s", error.text);
     }
     tpd_http_destroy(life.http);
+    if (life.world.engine != NULL && !tpd_engine_wait_idle(life.world.engine, HELD_NS)) {
+        /* Its memory can't be taken from under it, and the system takes everything at the end anyway. */
+        tpd_log(TPD_LOG_WARN, "a device is still busy with a job that nobody waits for: ends without it");
+        _exit(good ? 0 : 1);
+    }
     tpd_engine_destroy(life.world.engine);
     tpd_stats_destroy(life.world.stats);
     tpd_notify_close(&life.notify);
