@@ -235,12 +235,16 @@ static enum MHD_Result answer(struct tpd_exchange *request) {
 enum MHD_Result tpd_api_transpose(struct tpd_exchange *request) {
     if (atomic_load_explicit(&request->handoff, memory_order_acquire) == TPD_HANDOFF_DONE)
         return answer(request);
+    if (request->is_complete)
+        return hand_over(request);
     enum tpd_status status = complete(request);
     if (status != TPD_OK)
         return refuse(request, status);
     struct tpd_engine *engine = request->http->world->engine;
-    if (!tpd_engine_is_small(engine, &request->job, request->received_bytes))
-        return hand_over(request);
+    if (!tpd_engine_is_small(engine, &request->job, request->received_bytes)) {
+        request->is_complete = true;
+        return MHD_YES;
+    }
     atomic_store_explicit(&request->handoff, TPD_HANDOFF_INLINE, memory_order_relaxed);
     tpd_engine_run(engine, &request->job);
     return answer(request);

@@ -144,7 +144,7 @@ struct tpd_exchange {
     uint64_t refused_at; /* bytes that had come when the body was refused */
 
     /* A transpose. */
-    bool is_transpose, sniffing, check_digest, want_digest;
+    bool is_transpose, sniffing, check_digest, want_digest, is_complete;
     struct tpd_decode_options decode;
     unsigned char first[TPD_SNIFF_BYTES];
     size_t first_bytes;
