@@ -145,7 +145,7 @@ static enum tpd_status read_key(struct body *b, unsigned *key) {
 static enum tpd_status read_object(struct body *b) {
     do {
         b->at = tpd_json_space(b->at + 1);
-        unsigned key;
+        unsigned key = 0;
         enum tpd_status status = read_key(b, &key);
         if (status == TPD_OK)
             status = read_value(b, key);
