@@ -17,7 +17,9 @@ struct exchange {
     size_t body_bytes, answer_bytes;
 };
 
-static void on_done(struct tpd_job *job) { *(int *)job->owner += 1; }
+static void on_done(struct tpd_job *job) {
+    *(int *)job->owner += 1;
+}
 
 static struct tpd_decode_options options_of(const struct exchange *exchange, struct tpd_engine *engine) {
     bool raw = exchange->in == TPD_CODEC_RAW;
@@ -32,8 +34,8 @@ static struct tpd_decode_options options_of(const struct exchange *exchange, str
 }
 
 /* One life of an engine with one job in it, sent in two pieces. */
-static enum tpd_status live(const struct tpd_config *config, const struct exchange *exchange, bool handed_over, unsigned char *answer,
-                            size_t *answer_bytes) {
+static enum tpd_status live(const struct tpd_config *config, const struct exchange *exchange, bool handed_over,
+                            unsigned char *answer, size_t *answer_bytes) {
     struct tpd_engine *engine = NULL;
     struct tpd_error error;
     struct tpd_job job;
@@ -125,8 +127,8 @@ static void fill_npy(struct exchange *exchange, uint64_t seed) {
     memcpy(items, exchange->body, exchange->body_bytes);
     exchange->in = TPD_CODEC_NPY;
     memcpy(exchange->body, "\x93NUMPY\x01\x00\x76\x00", 10);
-    int length = snprintf((char *)exchange->body + 10, 119, "%-117s\n",
-                          "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 7), }");
+    int length =
+        snprintf((char *)exchange->body + 10, 119, "%-117s\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (5, 7), }");
     ck_assert_int_eq(length, 118);
     memcpy(exchange->body + 128, items, exchange->body_bytes);
     exchange->body_bytes += 128;
@@ -180,4 +182,6 @@ static Suite *suite(void) {
     return made;
 }
 
-int main(void) { return tpd_harness_main(suite()); }
+int main(void) {
+    return tpd_harness_main(suite());
+}

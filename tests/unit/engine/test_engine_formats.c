@@ -11,7 +11,9 @@ static void setup(void) {
     ck_assert_ok(tpd_engine_create(&config, &engine, &error), error);
 }
 
-static void teardown(void) { rig_engine_end(engine); }
+static void teardown(void) {
+    rig_engine_end(engine);
+}
 
 /* Any body through the engine, in this thread. */
 static void convert(struct rig_job *rig, enum tpd_codec_id in, enum tpd_codec_id out, const void *body, size_t bytes) {
@@ -126,4 +128,6 @@ static Suite *suite(void) {
     return made;
 }
 
-int main(void) { return tpd_harness_main(suite()); }
+int main(void) {
+    return tpd_harness_main(suite());
+}

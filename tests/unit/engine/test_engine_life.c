@@ -290,6 +290,7 @@ END_TEST
 static Suite *suite(void) {
     Suite *made = suite_create("engine_life");
     TCase *tests = tcase_create("engine_life");
+    tcase_set_timeout(tests, 120);
     tcase_add_checked_fixture(tests, rig_reset, NULL);
     tcase_add_test(tests, queue_full);
     tcase_add_test(tests, deadline_while_all_are_busy);

@@ -172,6 +172,7 @@ END_TEST
 static Suite *suite(void) {
     Suite *made = suite_create("engine_run");
     TCase *tests = tcase_create("engine_run");
+    tcase_set_timeout(tests, 120); /* a debug build under a sanitizer, on a busy machine */
     tcase_add_checked_fixture(tests, rig_reset, NULL);
     tcase_add_test(tests, inline_job);
     tcase_add_test(tests, nothing_to_move);

@@ -224,6 +224,7 @@ END_TEST
 static Suite *suite(void) {
     Suite *made = suite_create("host_pool");
     TCase *tests = tcase_create("host_pool");
+    tcase_set_timeout(tests, 120);
     tcase_add_checked_fixture(tests, rig_reset, NULL);
     tcase_add_test(tests, blocks_are_whole);
     tcase_add_test(tests, last_freed_comes_first);
