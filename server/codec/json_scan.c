@@ -188,6 +188,6 @@ const unsigned char *tpd_json_scalar(const struct tpd_json_scan *scan, const uns
         return tpd_json_fail(scan, TPD_MALFORMED, at, "an object is no cell; cells are numbers, strings, true, false and null"),
                NULL;
     default:
-        return tpd_json_fail(scan, TPD_MALFORMED, at, "a value is expected"), NULL;
+        return tpd_json_fail(scan, TPD_MALFORMED, at, "a number, a string, true, false or null is expected"), NULL;
     }
 }

@@ -1,0 +1,66 @@
+/* codec_road.h -- a body's whole way without the daemon: decode, convert, transpose with the oracle, encode.
+ *
+ * For tests that compare bytes; blocks come from the memory in the options. On failure nothing is held.
+ */
+#ifndef TPD_CODEC_ROAD_H
+#define TPD_CODEC_ROAD_H
+
+#include <string.h>
+
+#include "transposed/codec.h"
+#include "transposed/transposed.h"
+
+/* Pushes the body in pieces of at most piece bytes (0 = in one). */
+static inline enum tpd_status codec_road_decode(enum tpd_codec_id in, const struct tpd_decode_options *options, const void *body,
+                                                size_t bytes, size_t piece, struct tpd_payload *payload,
+                                                struct tpd_error *error) {
+    const struct tpd_codec_ops *ops = tpd_codec_at(in);
+    struct tpd_decoder *decoder;
+    enum tpd_status status = ops->open(options, &decoder, error);
+    for (size_t at = 0; at < bytes && status == TPD_OK;) {
+        size_t count = piece != 0 && bytes - at > piece ? piece : bytes - at;
+        status = ops->push(decoder, (const char *)body + at, count, error);
+        at += count;
+    }
+    if (status == TPD_OK)
+        status = ops->finish(decoder, payload, error);
+    ops->close(decoder);
+    return status;
+}
+
+/* In place of the engine. */
+static inline enum tpd_status codec_road_transpose(struct tpd_payload *payload, struct tpd_memory *memory,
+                                                   struct tpd_error *error) {
+    if (!payload->column_major) {
+        struct tpd_block out;
+        enum tpd_status status = tpd_block_acquire(memory, payload->items.bytes, &out, error);
+        if (status != TPD_OK)
+            return status;
+        tpd_transpose_ref(&payload->matrix, payload->items.data, out.data);
+        tpd_block_release(&payload->items);
+        payload->items = out;
+    }
+    payload->matrix = tpd_matrix_transposed(&payload->matrix);
+    payload->column_major = false;
+    return TPD_OK;
+}
+
+static inline enum tpd_status codec_road(enum tpd_codec_id in, enum tpd_codec_id out, const struct tpd_decode_options *decode,
+                                         const struct tpd_encode_options *encode, const void *body, size_t bytes, size_t piece,
+                                         struct tpd_matrix *matrix, struct tpd_encoded *answer, struct tpd_error *error) {
+    struct tpd_payload payload = {0};
+    memset(answer, 0, sizeof *answer);
+    enum tpd_status status = codec_road_decode(in, decode, body, bytes, piece, &payload, error);
+    if (status == TPD_OK)
+        status = tpd_payload_convert(&payload, out, encode, error);
+    if (status == TPD_OK)
+        status = codec_road_transpose(&payload, encode->memory, error);
+    if (status == TPD_OK)
+        status = tpd_codec_at(out)->encode(&payload, encode, answer, error);
+    if (matrix != NULL)
+        *matrix = payload.matrix;
+    tpd_payload_release(&payload);
+    return status;
+}
+
+#endif
