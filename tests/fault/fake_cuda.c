@@ -440,6 +440,13 @@ uint32_t fake_cuda_held(void) {
     return held;
 }
 
+uint32_t fake_cuda_queued(void) {
+    uint32_t queued = 0;
+    for (int i = 0; i < HANDLES; i++)
+        queued += fake.handle[i].queued;
+    return queued;
+}
+
 uint32_t fake_cuda_mistakes(void) {
     return fake.mistakes;
 }

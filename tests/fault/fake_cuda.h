@@ -22,6 +22,7 @@ void fake_cuda_slow(uint32_t milliseconds);
 bool fake_cuda_failed(void);       /* the nth call came */
 uint64_t fake_cuda_calls(void);    /* so far */
 uint32_t fake_cuda_held(void);     /* memory, streams and events not given back */
+uint32_t fake_cuda_queued(void);   /* copies and kernels that nobody waited for */
 uint32_t fake_cuda_mistakes(void); /* out of bounds, unknown handle, freed while in use */
 const char *fake_cuda_mistake(void);
 uint32_t fake_cuda_most_streams(void); /* streams that were waited for at the same time, at most */

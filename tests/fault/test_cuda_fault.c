@@ -119,6 +119,7 @@ static bool one_life(uint64_t nth, int code, bool sticky) {
         if (status != TPD_OK) {
             ck_assert(fake_cuda_failed());
             ck_assert_str_ne(error.text, "");
+            ck_assert_uint_eq(fake_cuda_queued(), 0); /* else the device still works on what the caller has back */
             ck_assert_int_eq(status, sticky ? TPD_DEVICE_LOST : code == CODE_MEMORY ? TPD_NO_MEMORY : TPD_DEVICE_FAULT);
             check_after_failure(device, &first, sticky);
         } else {
