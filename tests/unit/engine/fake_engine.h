@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "transposed/engine.h"
+#include "transposed/stats.h"
 
 static uint64_t fake_crossover_bytes = 65536;
 

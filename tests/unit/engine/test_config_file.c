@@ -56,7 +56,7 @@ START_TEST(refusals) {
         {TEXT(""), "line 1, column 1"},
         {TEXT("[]"), "no JSON object"},
         {TEXT("3"), "no JSON object"},
-        {TEXT("{\"queue_depth\": 12} x"), "line 1, column 20"},
+        {TEXT("{\"queue_depth\": 12} x"), "line 1, column 21"},
         {TEXT("{\"queue_depth\": 12}\n{}"), "line 2, column 1"},
         {TEXT("{\"queue_depth\": 12,\n  \"recent\" 3}"), "line 2"},
         {TEXT("{\"queue_depth\": 12"), "is no JSON"},
