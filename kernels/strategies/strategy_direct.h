@@ -6,7 +6,7 @@
  */
 #ifndef KERNEL
 #define PITCH_DIRECT(cols, itemsize) 0
-#else
+#elif TILE_IS_FIXED
 
 KERNEL(DIRECT) {
     PHASE(thread) {
