@@ -107,7 +107,7 @@ int tpd_cmd_devices(int argc, char **argv) {
     return print_and_free(&out);
 }
 
-/* Bank conflicts of a whole tile: the worst n-way of loads and stores, "-" where the strategy has no such kernel. */
+/* Bank conflicts of a whole tile: the worst n-way of loads and stores, "-" where it has none or uses no shared memory. */
 static void strategy_row(struct tpd_buf *out, enum tpd_strategy_id id, bool json) {
     static const uint32_t sizes[] = {1, 2, 4, 8, 16};
     const char *comma = "";
@@ -119,6 +119,10 @@ static void strategy_row(struct tpd_buf *out, enum tpd_strategy_id id, bool json
             tpd_banks_of_plan(&plan, &figures, NULL) != TPD_OK) {
             if (!json)
                 (void)tpd_buf_format(out, "%8s", "-");
+            continue;
+        }
+        if (!json && plan.shared_bytes == 0) {
+            (void)tpd_buf_format(out, "%8s", "-");
             continue;
         }
         uint32_t load = figures.shared[TPD_OP_LOAD].degree, store = figures.shared[TPD_OP_STORE].degree;

@@ -55,6 +55,7 @@ class Daemon:
     def __init__(self, *flags, env=None, listen="127.0.0.1:0", admin="127.0.0.1:0", expect=0, pass_fds=(), preexec=None):
         self.expect = expect
         self.lines = []
+        self.asked = False
         self.ready = threading.Event()
         self.listen = self.admin = None
         command = [BINARY, "serve", "--listen", listen, "--admin-listen", admin, "--devices", "none", *flags]
@@ -87,14 +88,15 @@ class Daemon:
             raise
 
     def __exit__(self, kind, value, trace):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+        if self.process.poll() is None and not self.asked:
+            self.ask_to_stop()
         try:
             code = self.process.wait(60)
         except subprocess.TimeoutExpired:
             self.process.kill()
             code = self.process.wait()
         self.reader.join(10)
+        self.process.stderr.close()
         log = "\n".join(self.lines)
         if kind is not None:
             sys.stderr.write("--- the daemon's log ---\n" + log[-8000:] + "\n")
@@ -104,6 +106,11 @@ class Daemon:
         if code != self.expect:
             raise AssertionError(f"ended with {code}, not {self.expect}:\n" + log[-8000:])
         return False
+
+    def ask_to_stop(self):
+        """SIGTERM, once: a second one would cut requests off."""
+        self.asked = True
+        self.process.send_signal(signal.SIGTERM)
 
     def connection(self, address=None, timeout=60):
         address = address or self.listen

@@ -35,7 +35,7 @@ class Errors(unittest.TestCase):
             (b'{"data":[1,2,3],"rows":2,"cols":2}', "", JSON, 400, "shape-mismatch"),
             (npy(b"\0" * 23, (2, 3)), "", NPY, 400, "truncated"),
             (npy(b"\0" * 25, (2, 3)), "", NPY, 400, "trailing-bytes"),
-            (b"\x93NUMPY\x09\x00", "", NPY, 400, None),
+            (b"\x93NUMPY\x09\x00", "", NPY, 422, "unsupported"),
             (b"\0" * 23, "?rows=2&cols=3", RAW, 400, None),
             (b"\0" * 24, "?rows=2", RAW, 400, "bad-parameter"),
             (b"\0" * 24, "?rows=-2&cols=3", RAW, 400, "bad-parameter"),

@@ -95,7 +95,9 @@ class Formats(unittest.TestCase):
             data = struct.pack(f"<12{letter}", *values)
             text = self.good(self.daemon.post(npy(data, (3, 4), descr), type=NPY, accept=JSON))
             columns = [values[c::4] for c in range(4)]
-            self.assertEqual(text.json() if isinstance(text.json(), list) else text.json()["data"], columns, name)
+            # The shortest text that reads back to the same bits: compared as bits.
+            printed = [value for row in text.json() for value in row]
+            self.assertEqual(struct.pack(f"<12{letter}", *printed), struct.pack(f"<12{letter}", *[v for c in columns for v in c]), name)
             back = self.good(self.daemon.post(text.body, f"?dtype={name}", JSON, accept=NPY))
             self.assertEqual(read_npy(back.body), ({"descr": descr, "fortran_order": False, "shape": (3, 4)}, data), name)
             raw = self.good(self.daemon.post(data, f"?rows=3&cols=4&dtype={name}", RAW, accept=NPY))

@@ -66,7 +66,7 @@ class Life(unittest.TestCase):
     def test_drain_under_load_loses_nothing(self):
         data = os.urandom(256 * 256 * 4)
         expected = transpose_bytes(data, 256, 256, 4)
-        with Daemon("--drain-delay", "400ms", "--drain-deadline", "20s", "--log-level", "warn") as daemon:
+        with Daemon("--drain-delay", "400ms", "--drain-deadline", "20s") as daemon:
             outcomes, stop = [], threading.Event()
 
             def client():
@@ -97,7 +97,7 @@ class Life(unittest.TestCase):
             for thread in threads:
                 thread.start()
             time.sleep(0.5)
-            daemon.process.send_signal(signal.SIGTERM)
+            daemon.ask_to_stop()
             time.sleep(0.1)
             self.assertEqual(daemon.get("/readyz", address=daemon.admin).status, 503)
             self.assertEqual(daemon.get("/livez", address=daemon.admin).status, 200)
@@ -112,7 +112,7 @@ class Life(unittest.TestCase):
         with Daemon("--drain-deadline", "20s") as daemon, daemon.raw_socket() as one:
             one.sendall(b"POST /v1/transpose?rows=2&cols=3&itemsize=1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\nContent-Length: 6\r\n\r\nabc")
             time.sleep(0.2)
-            daemon.process.send_signal(signal.SIGTERM)
+            daemon.ask_to_stop()
             time.sleep(0.5)
             with self.assertRaises(OSError):
                 daemon.raw_socket(2)
@@ -129,16 +129,16 @@ class Life(unittest.TestCase):
             one.sendall(b"POST /v1/transpose?rows=2&cols=3 HTTP/1.1\r\nHost: x\r\nContent-Type: application/octet-stream\r\nContent-Length: 24\r\n\r\nabc")
             time.sleep(0.2)
             start = time.monotonic()
-            daemon.process.send_signal(signal.SIGTERM)
+            daemon.ask_to_stop()
             self.assertEqual(daemon.process.wait(20), 0)
             self.assertLess(time.monotonic() - start, 10)
 
     def test_second_sigterm_ends_at_once(self):
         with Daemon("--drain-delay", "60s", expect=1) as daemon:
-            daemon.process.send_signal(signal.SIGTERM)
+            daemon.ask_to_stop()
             daemon.wait_log("draining")
             start = time.monotonic()
-            daemon.process.send_signal(signal.SIGTERM)
+            daemon.ask_to_stop()
             self.assertEqual(daemon.process.wait(10), 1)
             self.assertLess(time.monotonic() - start, 2)
 
@@ -159,7 +159,7 @@ class Life(unittest.TestCase):
                     self.assertRegex(message, rb"^RELOADING=1\nMONOTONIC_USEC=\d+$")
                     while message != b"READY=1":
                         message = manager.recv(256)
-                    daemon.process.send_signal(signal.SIGTERM)
+                    daemon.ask_to_stop()
                     while message != b"STOPPING=1":
                         message = manager.recv(256)
                 manager.close()

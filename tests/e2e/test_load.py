@@ -13,7 +13,7 @@ from daemon import BINARY, JSON, NPY, RAW, Daemon, main, npy, read_npy, transpos
 
 class Load(unittest.TestCase):
     def test_many_clients_bit_exact(self):
-        with Daemon("--log-level", "warn") as daemon:
+        with Daemon() as daemon:
             problems, counted = [], []
 
             def client(seed):
@@ -57,7 +57,7 @@ class Load(unittest.TestCase):
             self.assertEqual(stats["memory"]["host_used_bytes"], 0)
 
     def test_killed_clients_leave_nothing_behind(self):
-        with Daemon("--log-level", "warn") as daemon:
+        with Daemon() as daemon:
             host, port = daemon.listen.rsplit(":", 1)
             script = ("import socket,os\ns=socket.create_connection((%r,%s))\n"
                       "s.sendall(b'POST /v1/transpose?rows=2048&cols=2048&device=simt HTTP/1.1\\r\\nHost: x\\r\\n"
@@ -80,7 +80,7 @@ class Load(unittest.TestCase):
 
     def test_a_full_queue_says_when_to_come_back(self):
         data = os.urandom(1200 * 1200 * 4)
-        with Daemon("--queue-depth", "1", "--log-level", "warn") as daemon:
+        with Daemon("--queue-depth", "1") as daemon:
             answers = []
 
             def client():
