@@ -14,6 +14,24 @@
 typedef const void *tpd_kernel_pointer;
 #define KERNEL_POINTER(kernel) (const void *)(kernel)
 
+/* A store with a predicate of its own. Of an `if` the compiler makes a branch, and moves the shared load that feeds the
+ * store behind it: then lanes outside the matrix would skip that load, which dialect_c.h has them make, and a thread's
+ * loads would wait for one another. (In edge tiles ptxas may still end idle lanes before the last round's load.) No memory
+ * clobber: a kernel never reads what it stored there. */
+#define STORE_IF(type, suffix, item_type, constraint)                                                                     \
+    __device__ static inline void tpd_store_if(bool active, type *to, type item) {                                        \
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.global." suffix " [%1], %2; }" ::"r"((uint32_t)active), \
+                     "l"(to), constraint((item_type)item));                                                               \
+    }
+STORE_IF(uint8_t, "u8", uint32_t, "r")
+STORE_IF(uint16_t, "u16", uint16_t, "h")
+STORE_IF(uint32_t, "u32", uint32_t, "r")
+STORE_IF(uint64_t, "u64", uint64_t, "l")
+__device__ static inline void tpd_store_if(bool active, uint4 *to, uint4 item) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.global.v4.u32 [%1], {%2, %3, %4, %5}; }" ::"r"((uint32_t)active),
+                 "l"(to), "r"(item.x), "r"(item.y), "r"(item.z), "r"(item.w));
+}
+
 #define ITEM16 uint4
 
 #define KERNEL(NAME)                                                                                       \
@@ -24,7 +42,8 @@ typedef const void *tpd_kernel_pointer;
 /* One turn with thread = threadIdx.x: the loop leaves no trace in the machine code. */
 #define PHASE(thread) for (uint32_t thread = threadIdx.x, once = 1; once != 0; once = 0)
 #define BARRIER() __syncthreads()
-#define UNROLL _Pragma("unroll")
+/* All rounds of the default tile: four loads of a thread are on their way before the first is stored. */
+#define UNROLL _Pragma("unroll 4")
 
 #define TILE_FIXED(pitch_)           \
     const uint32_t pitch = (pitch_); \
@@ -36,12 +55,7 @@ extern __shared__ uint4 tpd_dynamic_tile[];
     ITEM *const tile = reinterpret_cast<ITEM *>(tpd_dynamic_tile)
 
 #define GLOBAL_LOAD(active, index) ((active) ? in[index] : ITEM())
-#define GLOBAL_STORE(active, index, item) \
-    do {                                  \
-        const ITEM moved = (item);        \
-        if (active)                       \
-            out[index] = moved;           \
-    } while (0)
+#define GLOBAL_STORE(active, index, item) tpd_store_if(active, out + (index), item)
 #define SHARED_LOAD(index) (tile[index])
 #define SHARED_STORE(index, item) ((void)(tile[index] = (item)))
 

@@ -5,17 +5,20 @@
  *   PHASE(thread) { }           what each of THREADS threads does between two barriers; nothing but the tile outlives it
  *   BARRIER();                  between two phases
  *   TILE(NAME);                 the block's shared memory, and `pitch`: items from one of its rows to the next
- *   UNROLL                      before a `for` whose count the compiler knows
+ *   UNROLL                      before a `for` over ROUNDS, of which there are 1, 4 or more: no round waits for the one before
  *   GLOBAL_LOAD(active, index), GLOBAL_STORE(active, index, item), SHARED_LOAD(index), SHARED_STORE(index, item)
  *                               the only ways to memory. The n-th access of every lane is the same instruction: a lane
  *                               that sits one out says so in `active`, and never by an `if` around the access
  *   ITEM, ITEMSIZE, ITEM16      the item's type, its bytes (a literal), and a type of 16 bytes
  * and, from here, TILE_ROWS and TILE_COLS: constants in kernels of kind FIXED, which have the default tile compiled in,
- * powers of two known at run time in those of kind ANY. A strategy without a tile needs the first kind alone (TILE_IS_FIXED).
+ * powers of two known at run time in those of kind ANY; ROUNDS: how often a block's threads pass over its tile. The count is
+ * the loop's condition, and not the item's number, so that a compiler needs no exit between rounds. A strategy without a tile
+ * needs the first kind alone (TILE_IS_FIXED).
  *
  * Outside a dialect (KERNEL undefined) a header gives its layout alone: PITCH_<NAME>(cols, itemsize) and PLACE_<NAME>(row, col).
  */
 #define THREADS ((uint32_t)TPD_STRATEGY_THREADS)
+#define ROUNDS (TILE_ROWS * TILE_COLS / THREADS)
 #define KERNEL_NAME_(NAME, size, kind) tpd_kernel_##NAME##_##size##_##kind
 #define KERNEL_NAME(NAME, size, kind) KERNEL_NAME_(NAME, size, kind)
 

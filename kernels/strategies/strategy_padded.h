@@ -16,16 +16,16 @@ KERNEL(PADDED) {
     const struct tpd_spot spot = tpd_spot_of(grid, BLOCK, TILE_ROWS, TILE_COLS);
     TILE(PADDED);
     PHASE(thread) {
-        UNROLL for (uint32_t k = thread; k < TILE_ROWS * TILE_COLS; k += THREADS) {
-            const uint32_t row = k / TILE_COLS, col = k % TILE_COLS;
+        UNROLL for (uint32_t round = 0; round < ROUNDS; round++) {
+            const uint32_t k = round * THREADS + thread, row = k / TILE_COLS, col = k % TILE_COLS;
             const bool inside = row < spot.rows && col < spot.cols;
             SHARED_STORE(PLACE_PADDED(row, col), GLOBAL_LOAD(inside, spot.in + row * grid.cols + col));
         }
     }
     BARRIER();
     PHASE(thread) {
-        UNROLL for (uint32_t k = thread; k < TILE_ROWS * TILE_COLS; k += THREADS) {
-            const uint32_t row = k % TILE_ROWS, col = k / TILE_ROWS;
+        UNROLL for (uint32_t round = 0; round < ROUNDS; round++) {
+            const uint32_t k = round * THREADS + thread, row = k % TILE_ROWS, col = k / TILE_ROWS;
             const bool inside = row < spot.rows && col < spot.cols;
             GLOBAL_STORE(inside, spot.out + col * grid.rows + row, SHARED_LOAD(PLACE_PADDED(row, col)));
         }
