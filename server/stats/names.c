@@ -21,8 +21,10 @@ uint32_t tpd_names_place(struct tpd_names *names, const char *text) {
     return TPD_NAMES_MOST - 1;
 }
 
+/* A reader may see a count a moment before the name it belongs to: that moment is `other` too. */
 const char *tpd_names_text(struct tpd_names *names, uint32_t place) {
-    return place == TPD_NAMES_MOST - 1 ? "other" : atomic_load_explicit(&names->text[place], memory_order_acquire);
+    const char *text = place == TPD_NAMES_MOST - 1 ? NULL : atomic_load_explicit(&names->text[place], memory_order_acquire);
+    return text != NULL ? text : "other";
 }
 
 uint32_t tpd_codes_place(struct tpd_stats *stats, int code) {

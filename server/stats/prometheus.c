@@ -102,8 +102,10 @@ static void add_buckets(struct page *page, enum tpd_metric metric, const char *c
     size_t used = 0;
     uint64_t sum = 0;
     char le[32];
-    for (; labels != NULL && labels[used] != NULL && used < 4; used++)
+    for (; labels != NULL && used < 4 && labels[used] != NULL; used += 2) {
         with_le[used] = labels[used];
+        with_le[used + 1] = labels[used + 1];
+    }
     with_le[used] = "le";
     with_le[used + 1] = le;
     for (uint32_t i = 0; i <= bounds; i++) {
@@ -292,7 +294,7 @@ static void add_infos(struct page *page) {
         add_uint(page, TPD_METRIC_STRATEGY, labels, 1);
     }
     add_family(page, TPD_METRIC_BUILD);
-    const char *labels[] = {"version", TPD_VERSION, "compiler", __VERSION__, "cuda", TPD_HAVE_CUDA ? "yes" : "no", NULL};
+    const char *labels[] = {"version", TPD_VERSION, "compiler", TPD_COMPILER, "cuda", TPD_HAVE_CUDA ? "yes" : "no", NULL};
     add_uint(page, TPD_METRIC_BUILD, labels, 1);
 }
 

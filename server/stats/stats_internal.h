@@ -26,6 +26,12 @@ enum {
     TPD_FINE_BUCKETS = TPD_FINE_STEPS + 40 * TPD_FINE_STEPS
 };
 
+#ifdef __clang__
+#define TPD_COMPILER __VERSION__ /* says Clang by itself */
+#else
+#define TPD_COMPILER "GCC " __VERSION__
+#endif
+
 typedef _Atomic uint64_t tpd_counter;
 
 /* Static texts, a place claimed by the first who needs it. */
@@ -118,7 +124,7 @@ struct tpd_stats {
 
 /* --- names.c: small keys for things that have names --- */
 uint32_t tpd_names_place(struct tpd_names *names, const char *text);
-const char *tpd_names_text(struct tpd_names *names, uint32_t place); /* NULL: nothing there yet */
+const char *tpd_names_text(struct tpd_names *names, uint32_t place); /* "other" when nothing is there */
 uint32_t tpd_codes_place(struct tpd_stats *stats, int code);
 int tpd_codes_number(struct tpd_stats *stats, uint32_t place); /* 0: none, or any other */
 const char *tpd_codes_text(struct tpd_stats *stats, uint32_t place, char text[16]);

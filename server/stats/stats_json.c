@@ -32,7 +32,7 @@ static void add_head(struct tpd_stats *stats, struct tpd_buf *out) {
     add_text(out, "{");
     add_string(out, "version", TPD_VERSION);
     add_text(out, ",\"build\":{");
-    add_string(out, "compiler", __VERSION__);
+    add_string(out, "compiler", TPD_COMPILER);
     add_text(out, TPD_HAVE_CUDA ? ",\"cuda\":true}," : ",\"cuda\":false},");
     add_string(out, "started_at", started);
     uint64_t up_ms = (tpd_clock_ns() - stats->started_ns) / 1000000u;
