@@ -244,31 +244,56 @@ static bool body_is_late(const struct tpd_config *config, uint64_t elapsed_ns, u
     return true;
 }
 
+/* True when the client has closed its side and nothing of it is left to be read, looked at once a second while nothing moves.
+ * MHD misses such an end when it comes with the last bytes before it (it waits for another edge), and would hold the connection
+ * and its memory until idle_timeout. */
+static bool client_is_gone(struct tpd_connection *connection, uint64_t state, uint64_t received, uint64_t now) {
+    if (connection->seen_state != state || connection->seen_bytes != received) {
+        connection->seen_state = state;
+        connection->seen_bytes = received;
+        connection->seen_ns = now;
+        return false;
+    }
+    if (now - connection->seen_ns < SECOND_NS)
+        return false;
+    char byte;
+    connection->seen_ns = now;
+    return recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* Under the lock. A move that fails means that the connection went on meanwhile: then it is not late. */
 static void look_at(struct tpd_connection *connection, const struct tpd_config *config, uint64_t now) {
     uint64_t state = atomic_load_explicit(&connection->state, memory_order_acquire);
     uint64_t since = atomic_load_explicit(&connection->since_ns, memory_order_relaxed);
     uint64_t received = atomic_load_explicit(&connection->received_bytes, memory_order_relaxed);
     uint64_t elapsed = now > since ? now - since : 0;
-    uint64_t killed = (((state >> 8) + 1) << 8) | TPD_CONNECTION_KILLED;
+    uint64_t next = (((state >> 8) + 1) << 8) | TPD_CONNECTION_KILLED;
     struct tpd_error error;
     bool late = false;
     switch ((enum tpd_connection_state)(state & 0xff)) {
     case TPD_CONNECTION_RECEIVING:
         late = body_is_late(config, elapsed, received, &error);
+        if (!late && client_is_gone(connection, state, received, now)) {
+            late = true;
+            next += TPD_CONNECTION_GONE - TPD_CONNECTION_KILLED;
+            (void)tpd_fail_at(&error, TPD_TRUNCATED, received, "the body ends after %llu bytes, before it was complete",
+                              (unsigned long long)received);
+        }
         break;
     case TPD_CONNECTION_IDLE:
-        late = elapsed > (connection->turned_away != TPD_OK ? GRACE_NS : config->idle_timeout + config->receive_timeout);
+        late = elapsed > (connection->turned_away != TPD_OK ? GRACE_NS : config->idle_timeout + config->receive_timeout) ||
+               client_is_gone(connection, state, received, now);
         break;
     case TPD_CONNECTION_LINGERING:
         late = elapsed > GRACE_NS;
         break;
     case TPD_CONNECTION_WORKING:
     case TPD_CONNECTION_KILLED:
+    case TPD_CONNECTION_GONE:
         break;
     }
     if (!late ||
-        !atomic_compare_exchange_strong_explicit(&connection->state, &state, killed, memory_order_acq_rel, memory_order_relaxed))
+        !atomic_compare_exchange_strong_explicit(&connection->state, &state, next, memory_order_acq_rel, memory_order_relaxed))
         return;
     if ((state & 0xff) == TPD_CONNECTION_RECEIVING)
         tpd_connection_answer_raw(connection, atomic_load_explicit(&connection->request, memory_order_acquire)->id, &error);

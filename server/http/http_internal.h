@@ -49,7 +49,8 @@ enum tpd_connection_state {
     TPD_CONNECTION_RECEIVING, /* headers done, the body arrives */
     TPD_CONNECTION_WORKING,   /* body complete: ours to answer; never timed here */
     TPD_CONNECTION_LINGERING, /* answered raw in mid-body: what still comes is swallowed, then the socket is shut */
-    TPD_CONNECTION_KILLED     /* the watcher answered 408 and shut the socket */
+    TPD_CONNECTION_KILLED,    /* the watcher answered 408 and shut the socket */
+    TPD_CONNECTION_GONE       /* the client left in mid-body; the watcher shut the socket */
 };
 
 struct tpd_exchange;
@@ -65,6 +66,7 @@ struct tpd_connection {
     enum tpd_status turned_away;     /* TPD_CONNECTIONS_FULL or TPD_CLIENT_LIMIT: its first request is answered so; else TPD_OK */
     bool uri_is_bad;                 /* of the request whose line was just read: %00 or a raw control byte */
     bool counted_ip;
+    uint64_t seen_state, seen_bytes, seen_ns; /* the watcher's own: what it saw, and since when */
     unsigned char ip[16];
     _Atomic(struct tpd_exchange *) request;
     struct tpd_connection *next, *previous;
