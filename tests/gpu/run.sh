@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# tests/gpu/run.sh CARRIED RESULTS -- everything that needs a GPU, and its record.
+#
+# CARRIED is a folder that tests/gpu/collect.sh made (or a build folder on a machine with our libraries); RESULTS is the
+# Markdown file to write, tests/gpu/RESULTS.md. Needs the driver, python3 with numpy, and, for the sanitizers,
+# compute-sanitizer. Every part runs even if one fails; the exit status says whether all were good.
+set -uo pipefail
+carried=$(cd "${1:?usage: tests/gpu/run.sh CARRIED RESULTS}" && pwd) || exit 2
+results=${2:?usage: tests/gpu/run.sh CARRIED RESULTS}
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+bin=$carried/bin
+failed=0
+: >"$results" || exit 2
+
+put() { printf '%s\n' "$@" >>"$results"; }
+say() { printf '== %s\n' "$*"; }
+
+# part TITLE SECONDS COMMAND...: its output as a section, and how it ended.
+part() {
+  local title=$1 seconds=$2 started rc log
+  shift 2
+  say "$title"
+  log=$(mktemp)
+  started=$(date +%s)
+  LD_LIBRARY_PATH=$carried/lib timeout "$seconds" "$@" >"$log" 2>&1
+  rc=$?
+  put "## $title" "" "\`${*//"$bin/"/}\`: exit status $rc after $(($(date +%s) - started)) s" ""
+  if [ "$rc" = 0 ] && grep -q '^|' "$log"; then
+    put "$(cat "$log")" ""
+  else
+    put '```' "$(tail -n 40 "$log" | cut -c 1-300)" '```' ""
+  fi
+  tail -n 5 "$log"
+  rm -f "$log"
+  [ "$rc" = 0 ] || { failed=1; say "$title: exit status $rc"; }
+}
+
+put "# What the GPU said" "" \
+  "Written by \`tests/gpu/run.sh\`. A kernel change without a new run is named here." "" \
+  "- commit: $(cat "$carried/commit" 2>/dev/null || echo unknown)" \
+  "- device, driver, memory, PCIe: $(nvidia-smi --query-gpu=name,driver_version,memory.total,pcie.link.gen.max,pcie.link.width.max --format=csv,noheader 2>&1 | head -n 1)" \
+  "- CUDA: $(nvidia-smi 2>/dev/null | grep -o 'CUDA Version: [0-9.]*' | head -n 1 | sed 's/CUDA Version/newest the driver knows/')" \
+  "- host: $(grep -m 1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) cores, Linux $(uname -r)" \
+  "- date: $(date -u +%Y-%m-%dT%H:%MZ)" ""
+
+part "Cases: every strategy, item size, tile and shape against the oracle" 400 "$bin/test_cuda"
+if command -v compute-sanitizer >/dev/null; then
+  for tool in memcheck racecheck synccheck initcheck; do
+    part "compute-sanitizer: $tool" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$bin/test_cuda" --quick
+  done
+else
+  put "## compute-sanitizer" "" "Not run: it is not installed here." ""
+fi
+part "Kernel time of each strategy, beside a device-to-device copy" 200 "$bin/bench_strategies"
+part "The daemon, asked by curl" 120 python3 "$here/daemon.py" "$bin/transposed" "$carried"
+
+say "written: $results"
+exit "$failed"
