@@ -132,8 +132,9 @@ static void step(struct tpd_cases *cases) {
 static bool is_wanted(const struct tpd_cases *cases, const struct shape *shape, const struct tpd_case *one) {
     if ((cases->which & TPD_CASES_QUICK) != 0 && !shape->quick)
         return false;
-    /* Records are for shapes that stay small: 1 MiB. */
-    if (one->matrix.itemsize > 24 && shape->rows * shape->cols * shape->batch > 256)
+    /* Records only where they stay below 1 MiB; the largest shapes, which are there for their grids, only with small items. */
+    uint64_t items = shape->rows * shape->cols * shape->batch;
+    if ((one->matrix.itemsize > 24 && items > 256) || (one->matrix.itemsize > 4 && items > 4194304))
         return false;
     if (one->strategy == TPD_STRATEGY_AUTO)
         return one->tile.rows == 0;
