@@ -24,10 +24,10 @@ struct tpd_allocator {
 /* Borrows allocator until the next call; NULL brings back malloc's family. */
 void tpd_alloc_use(const struct tpd_allocator *allocator);
 
-void *tpd_alloc(size_t bytes);                         /* returns owned; 0 bytes is a valid pointer */
-void *tpd_alloc_zero(size_t count, size_t size);       /* returns owned */
-void *tpd_realloc(void *pointer, size_t bytes);        /* takes pointer when it succeeds */
-char *tpd_strdup(const char *text);                    /* returns owned */
+void *tpd_alloc(size_t bytes);                   /* returns owned; 0 bytes is a valid pointer */
+void *tpd_alloc_zero(size_t count, size_t size); /* returns owned */
+void *tpd_realloc(void *pointer, size_t bytes);  /* takes pointer when it succeeds */
+char *tpd_strdup(const char *text);              /* returns owned */
 void tpd_free(void *pointer);
 
 #ifdef __cplusplus

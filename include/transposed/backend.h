@@ -28,18 +28,18 @@ const char *tpd_device_state_name(enum tpd_device_state state); /* "ready", "los
 enum { TPD_DEVICES_MOST = 32 };
 
 struct tpd_device_info {
-    char id[16];                  /* "cpu", "cuda:0", "simt" */
-    const char *kind;             /* the back end's name */
-    char name[128];               /* "NVIDIA H200", "AMD EPYC ..." */
-    char reason[256];             /* why it is lost or absent; "" when ready */
+    char id[16];      /* "cpu", "cuda:0", "simt" */
+    const char *kind; /* the back end's name */
+    char name[128];   /* "NVIDIA H200", "AMD EPYC ..." */
+    char reason[256]; /* why it is lost or absent; "" when ready */
     enum tpd_device_state state;
-    uint64_t memory_total_bytes;  /* of the device */
-    uint64_t memory_pool_bytes;   /* taken by us at the start; 0 where the host's memory is used */
-    uint64_t memory_used_bytes;   /* of the pool, by running jobs */
-    uint64_t shared_most_bytes;   /* shared memory a block may opt in to */
-    uint32_t compute_capability;  /* major * 10 + minor; 0 when not CUDA */
-    uint32_t multiprocessors;     /* or cores */
-    uint32_t lanes;               /* runs that overlap */
+    uint64_t memory_total_bytes;              /* of the device */
+    uint64_t memory_pool_bytes;               /* taken by us at the start; 0 where the host's memory is used */
+    uint64_t memory_used_bytes;               /* of the pool, by running jobs */
+    uint64_t shared_most_bytes;               /* shared memory a block may opt in to */
+    uint32_t compute_capability;              /* major * 10 + minor; 0 when not CUDA */
+    uint32_t multiprocessors;                 /* or cores */
+    uint32_t lanes;                           /* runs that overlap */
     uint32_t driver_version, runtime_version; /* as CUDA numbers them; 0 when not CUDA */
 };
 
@@ -52,25 +52,25 @@ struct tpd_device_options {
 
 /* One transpose: in and out do not overlap; in_bytes == out_bytes == tpd_matrix_bytes(); never without items. */
 struct tpd_task {
-    struct tpd_matrix matrix;       /* the input's */
-    const void *in;                 /* borrows, host memory, item-aligned or not */
-    void *out;                      /* borrows, host memory */
-    bool pinned;                    /* both are page-locked */
-    enum tpd_strategy_id strategy;  /* or TPD_STRATEGY_AUTO; a back end without strategies ignores AUTO and refuses the rest */
+    struct tpd_matrix matrix;      /* the input's */
+    const void *in;                /* borrows, host memory, item-aligned or not */
+    void *out;                     /* borrows, host memory */
+    bool pinned;                   /* both are page-locked */
+    enum tpd_strategy_id strategy; /* or TPD_STRATEGY_AUTO; a back end without strategies ignores AUTO and refuses the rest */
     struct tpd_tile tile;
-    uint64_t deadline_ns;           /* tpd_clock_ns() by which a lane must be had; 0 = wait */
+    uint64_t deadline_ns; /* tpd_clock_ns() by which a lane must be had; 0 = wait */
 };
 
 struct tpd_outcome {
-    const char *strategy;  /* what ran: a strategy's name, or the CPU path's ("blocked", "generic", "copy") */
-    struct tpd_tile tile;  /* 0 x 0 when none */
-    uint64_t wait_ns;      /* for a lane */
+    const char *strategy;               /* what ran: a strategy's name, or the CPU path's ("blocked", "generic", "copy") */
+    struct tpd_tile tile;               /* 0 x 0 when none */
+    uint64_t wait_ns;                   /* for a lane */
     uint64_t h2d_ns, kernel_ns, d2h_ns; /* measured: CUDA events on the stream, or a monotonic clock */
 };
 
 struct tpd_device_error {
-    int code;          /* the driver's own number */
-    const char *name;  /* static text, "cudaErrorIllegalAddress" */
+    int code;         /* the driver's own number */
+    const char *name; /* static text, "cudaErrorIllegalAddress" */
     uint64_t count;
 };
 

@@ -22,19 +22,19 @@ enum tpd_op { TPD_OP_LOAD, TPD_OP_STORE };
 /* One warp request. */
 struct tpd_request {
     enum tpd_op op;
-    uint32_t width;              /* bytes a lane: 1, 2, 4, 8, 16 */
-    uint32_t active;             /* bit n: lane n takes part */
-    uint64_t address[TPD_WARP];  /* bytes; a lane that is not active is not looked at */
+    uint32_t width;             /* bytes a lane: 1, 2, 4, 8, 16 */
+    uint32_t active;            /* bit n: lane n takes part */
+    uint64_t address[TPD_WARP]; /* bytes; a lane that is not active is not looked at */
 };
 
 struct tpd_bank_result {
-    uint32_t phases;       /* after merging */
+    uint32_t phases; /* after merging */
     uint32_t wavefronts;
-    uint32_t ideal;        /* wavefronts without a conflict: the phases that have an active lane */
-    uint32_t excess;       /* wavefronts - ideal: what the profiler calls bank conflicts */
-    uint32_t degree;       /* worst n-way: distinct words in the busiest bank of the busiest phase */
+    uint32_t ideal;  /* wavefronts without a conflict: the phases that have an active lane */
+    uint32_t excess; /* wavefronts - ideal: what the profiler calls bank conflicts */
+    uint32_t degree; /* worst n-way: distinct words in the busiest bank of the busiest phase */
     uint32_t busiest_bank;
-    uint32_t lanes;        /* bit n: lane n meets others in that bank in that phase */
+    uint32_t lanes; /* bit n: lane n meets others in that bank in that phase */
 };
 
 /* bank_bytes: 4, or 8 for the mode that compute capability 3.x had.
@@ -42,8 +42,8 @@ struct tpd_bank_result {
 enum tpd_status tpd_banks_shared(const struct tpd_request *request, uint32_t bank_bytes, struct tpd_bank_result *result,
                                  struct tpd_error *error) TPD_CHECKED;
 /* Distinct 32-byte sectors, and the fewest that the active bytes could lie in. */
-enum tpd_status tpd_banks_global(const struct tpd_request *request, uint32_t *sectors, uint32_t *ideal, struct tpd_error *error)
-    TPD_CHECKED;
+enum tpd_status tpd_banks_global(const struct tpd_request *request, uint32_t *sectors, uint32_t *ideal,
+                                 struct tpd_error *error) TPD_CHECKED;
 
 /* Sums over warp requests. */
 struct tpd_shared_sum {
@@ -56,7 +56,7 @@ struct tpd_global_sum {
 enum { TPD_BANKS_BLOCKS_MOST = 256 }; /* half a second for the largest tile */
 struct tpd_figures {
     struct tpd_plan plan;
-    uint64_t blocks; /* that were run */
+    uint64_t blocks;                 /* that were run */
     struct tpd_shared_sum shared[2]; /* by enum tpd_op */
     struct tpd_global_sum global[2];
 };

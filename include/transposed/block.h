@@ -16,19 +16,19 @@ extern "C" {
 #endif
 
 enum {
-    TPD_BLOCK_HEADROOM = 256,  /* bytes before data; keeps data on a 256-byte boundary */
-    TPD_BLOCK_ALIGNMENT = 256  /* bytes: a GPU's largest access, and four cache lines */
+    TPD_BLOCK_HEADROOM = 256, /* bytes before data; keeps data on a 256-byte boundary */
+    TPD_BLOCK_ALIGNMENT = 256 /* bytes: a GPU's largest access, and four cache lines */
 };
 
 struct tpd_memory;
 
 struct tpd_block {
-    unsigned char *data;    /* NULL: no block */
-    size_t bytes;           /* in use */
-    size_t capacity_bytes;  /* from data to the end */
-    bool pinned;            /* page-locked: a device copies from it at full speed */
+    unsigned char *data;   /* NULL: no block */
+    size_t bytes;          /* in use */
+    size_t capacity_bytes; /* from data to the end */
+    bool pinned;           /* page-locked: a device copies from it at full speed */
     struct tpd_memory *memory;
-    void *origin;           /* memory's own */
+    void *origin; /* memory's own */
 };
 
 /* Where blocks come from. Fails with TPD_MEMORY_FULL (budget), TPD_TOO_LARGE (could never be given), TPD_NO_MEMORY. */
@@ -38,7 +38,8 @@ struct tpd_memory {
 };
 
 /* A block with capacity_bytes >= bytes and block->bytes == bytes; contents undefined. Returns owned. */
-enum tpd_status tpd_block_acquire(struct tpd_memory *memory, size_t bytes, struct tpd_block *block, struct tpd_error *error) TPD_CHECKED;
+enum tpd_status tpd_block_acquire(struct tpd_memory *memory, size_t bytes, struct tpd_block *block,
+                                  struct tpd_error *error) TPD_CHECKED;
 /* Makes room for `bytes` and keeps what it holds: a no-op while it fits, else a new block, a copy and a release.
  * On failure the block is as it was. */
 enum tpd_status tpd_block_grow(struct tpd_block *block, size_t bytes, struct tpd_error *error) TPD_CHECKED;

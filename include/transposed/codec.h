@@ -40,9 +40,9 @@ struct tpd_decode_options {
     enum tpd_dtype dtype;
     uint32_t itemsize;
     bool has_content_bytes;
-    uint64_t content_bytes;     /* the body's size when it is known */
-    uint64_t body_most_bytes;   /* ceiling of the body */
-    struct tpd_memory *memory;  /* borrows: where blocks come from */
+    uint64_t content_bytes;    /* the body's size when it is known */
+    uint64_t body_most_bytes;  /* ceiling of the body */
+    struct tpd_memory *memory; /* borrows: where blocks come from */
 };
 
 /* How the body was written, so that an answer in the same format has the same form. */
@@ -50,21 +50,21 @@ enum tpd_json_form { TPD_JSON_NESTED, TPD_JSON_OBJECT_NESTED, TPD_JSON_OBJECT_FL
 enum { TPD_FORM_DTYPE_BYTES = 24 };
 struct tpd_form {
     enum tpd_json_form json;
-    bool json_has_size;                      /* an object that says its shape besides its data */
-    bool json_has_shape;                     /* `shape` rather than `rows` and `cols` */
-    bool json_has_batch;                     /* three dimensions */
-    char json_dtype[TPD_FORM_DTYPE_BYTES];   /* what `dtype` said; "" when it was absent */
-    char npy_descr[TPD_FORM_DTYPE_BYTES];    /* numpy's type string as it came, e.g. ">f4"; "" when not from npy */
-    bool npy_has_batch;                      /* rank 3 */
+    bool json_has_size;                    /* an object that says its shape besides its data */
+    bool json_has_shape;                   /* `shape` rather than `rows` and `cols` */
+    bool json_has_batch;                   /* three dimensions */
+    char json_dtype[TPD_FORM_DTYPE_BYTES]; /* what `dtype` said; "" when it was absent */
+    char npy_descr[TPD_FORM_DTYPE_BYTES];  /* numpy's type string as it came, e.g. ">f4"; "" when not from npy */
+    bool npy_has_batch;                    /* rank 3 */
 };
 
 struct tpd_payload {
-    struct tpd_matrix matrix;  /* for cells: itemsize 8, dtype of the wish or TPD_DTYPE_OPAQUE */
-    bool column_major;         /* items lie in Fortran order: the transpose is a relabel */
-    bool big_endian;           /* items are byte-swapped against what matrix.dtype says */
+    struct tpd_matrix matrix; /* for cells: itemsize 8, dtype of the wish or TPD_DTYPE_OPAQUE */
+    bool column_major;        /* items lie in Fortran order: the transpose is a relabel */
+    bool big_endian;          /* items are byte-swapped against what matrix.dtype says */
     bool cells;
     struct tpd_block items;
-    struct tpd_block text;     /* cells only */
+    struct tpd_block text; /* cells only */
     enum tpd_codec_id format;
     struct tpd_form form;
 };
@@ -74,7 +74,7 @@ struct tpd_decoder; /* each codec's own */
 
 struct tpd_encode_options {
     enum tpd_nonfinite nonfinite;
-    bool has_dtype;        /* an explicit dtype for text that becomes binary */
+    bool has_dtype; /* an explicit dtype for text that becomes binary */
     enum tpd_dtype dtype;
     struct tpd_memory *memory; /* borrows */
 };
@@ -96,8 +96,8 @@ struct tpd_codec_ops {
     void (*close)(struct tpd_decoder *decoder); /* NULL is ignored */
     /* True when this codec can write that payload's items as they are (same bytes or the same cells). */
     bool (*takes)(const struct tpd_payload *payload);
-    /* Writes the (already transposed) payload. Takes payload->items and text when it needs them; releases nothing of the caller's.
-     * A binary format writes its header into items' headroom and answers with the very block. */
+    /* Writes the (already transposed) payload. Takes payload->items and text when it needs them; releases nothing of the
+     * caller's. A binary format writes its header into items' headroom and answers with the very block. */
     enum tpd_status (*encode)(struct tpd_payload *payload, const struct tpd_encode_options *options, struct tpd_encoded *encoded,
                               struct tpd_error *error);
 };

@@ -26,7 +26,7 @@ enum tpd_config_source { TPD_SOURCE_DEFAULT, TPD_SOURCE_FILE, TPD_SOURCE_ENVIRON
 #define TPD_FIELD_TEXT(name) char name[TPD_CONFIG_TEXT_BYTES];
 #define TPD_FIELD_UINT(name) uint64_t name;
 #define TPD_FIELD_BYTES(name) uint64_t name;
-#define TPD_FIELD_TIME(name) uint64_t name; /* nanoseconds */
+#define TPD_FIELD_TIME(name) uint64_t name;   /* nanoseconds */
 #define TPD_FIELD_CHOICE(name) uint32_t name; /* index of the word */
 #define TPD_FIELD_TILE(name) struct tpd_tile name;
 struct tpd_config {
@@ -59,10 +59,13 @@ enum tpd_status tpd_config_set(struct tpd_config *config, enum tpd_knob knob, co
 /* What no knob can see alone: two listeners on one address, a list of devices that can't be read. Once, after the last set().
  * Fails with TPD_CONFIG: names the knobs, their values and the way out. */
 enum tpd_status tpd_config_check(const struct tpd_config *config, struct tpd_error *error) TPD_CHECKED;
-/* A JSON file, at most 1 MiB: an object of knobs. Fails with TPD_CONFIG (unknown key, wrong type, range, duplicate key), TPD_IO. */
+/* A JSON file, at most 1 MiB: an object of knobs. Fails with TPD_CONFIG (unknown key, wrong type, range, duplicate key), TPD_IO.
+ */
 enum tpd_status tpd_config_read_file(struct tpd_config *config, const char *path, struct tpd_error *error) TPD_CHECKED;
-/* Every TRANSPOSED_... variable; one that is no knob fails with TPD_CONFIG (TRANSPOSED_CONFIG is the file's path and passed over). */
-enum tpd_status tpd_config_read_environment(struct tpd_config *config, char *const *environment, struct tpd_error *error) TPD_CHECKED;
+/* Every TRANSPOSED_... variable; one that is no knob fails with TPD_CONFIG (TRANSPOSED_CONFIG is the file's path and passed
+ * over). */
+enum tpd_status tpd_config_read_environment(struct tpd_config *config, char *const *environment,
+                                            struct tpd_error *error) TPD_CHECKED;
 /* A knob's value as a person would write it ("4GiB", "5m", "32x32"). */
 void tpd_config_print(const struct tpd_config *config, enum tpd_knob knob, char *text, size_t text_bytes);
 /* {"knob": {"value": ..., "source": "file", "default": ..., "reloadable": true, ...}, ...}: /v1/config. */

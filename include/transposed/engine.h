@@ -24,9 +24,11 @@ struct tpd_engine_counts {
     uint64_t crossover_bytes;                    /* device=auto goes to the first GPU from here; 0: there is none */
 };
 
-/* Borrows config until destroy. Opens the devices that config names, warms them and starts the workers. A GPU that can't be used is no failure: the engine
- * runs on the CPU and device info says why. Fails with TPD_CONFIG (a device named in `devices` that isn't there), TPD_NO_MEMORY. */
-enum tpd_status tpd_engine_create(const struct tpd_config *config, struct tpd_engine **engine, struct tpd_error *error) TPD_CHECKED;
+/* Borrows config until destroy. Opens the devices that config names, warms them and starts the workers. A GPU that can't be used
+ * is no failure: the engine runs on the CPU and device info says why. Fails with TPD_CONFIG (a device named in `devices` that
+ * isn't there), TPD_NO_MEMORY. */
+enum tpd_status tpd_engine_create(const struct tpd_config *config, struct tpd_engine **engine,
+                                  struct tpd_error *error) TPD_CHECKED;
 /* Waits for running jobs; queued ones end with TPD_DRAINING. NULL is ignored. */
 void tpd_engine_destroy(struct tpd_engine *engine);
 

@@ -24,7 +24,8 @@ struct tpd_world {
 
 struct tpd_http;
 
-/* Binds and serves both listeners. Fails with TPD_CONFIG (an address that can't be read), TPD_IO (can't be bound: names it and why). */
+/* Binds and serves both listeners. Fails with TPD_CONFIG (an address that can't be read), TPD_IO (can't be bound: names it and
+ * why). */
 enum tpd_status tpd_http_create(struct tpd_world *world, struct tpd_http **http, struct tpd_error *error) TPD_CHECKED;
 /* The addresses as bound ("127.0.0.1:40123", "unix:/run/x.sock"); "" when the listener is off. */
 const char *tpd_http_data_address(const struct tpd_http *http);

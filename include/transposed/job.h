@@ -16,32 +16,41 @@ extern "C" {
 enum { TPD_ID_BYTES = 65 }; /* a request id: up to 64 letters, digits, '-', '_', '.' and a NUL */
 
 /* Stages of a request in the order they happen; names as in Server-Timing, /stats and /metrics. */
-enum tpd_stage { TPD_STAGE_RECEIVE, TPD_STAGE_DECODE, TPD_STAGE_QUEUE, TPD_STAGE_H2D, TPD_STAGE_KERNEL, TPD_STAGE_D2H, TPD_STAGE_ENCODE, TPD_STAGE_COUNT };
+enum tpd_stage {
+    TPD_STAGE_RECEIVE,
+    TPD_STAGE_DECODE,
+    TPD_STAGE_QUEUE,
+    TPD_STAGE_H2D,
+    TPD_STAGE_KERNEL,
+    TPD_STAGE_D2H,
+    TPD_STAGE_ENCODE,
+    TPD_STAGE_COUNT
+};
 const char *tpd_stage_name(enum tpd_stage stage);
 
 struct tpd_job {
     /* The caller's, before submit. */
     enum tpd_codec_id format_in, format_out;
-    struct tpd_decoder *decoder;         /* owned by the job from tpd_job_fini()'s point of view */
+    struct tpd_decoder *decoder; /* owned by the job from tpd_job_fini()'s point of view */
     struct tpd_encode_options encode;
     enum tpd_strategy_id strategy;
-    bool strategy_is_explicit;           /* the request named it: then a device that can't is a 422, not passed over */
+    bool strategy_is_explicit; /* the request named it: then a device that can't is a 422, not passed over */
     struct tpd_tile tile;
-    char device[16];                     /* "auto", a back end's name, or a device id */
-    uint64_t deadline_ns;                /* tpd_clock_ns() by which it must be running; 0 = the engine's default */
-    void (*done)(struct tpd_job *job);   /* called once, from a worker (or from tpd_engine_run itself) */
-    void *owner;                         /* the caller's own */
+    char device[16];                   /* "auto", a back end's name, or a device id */
+    uint64_t deadline_ns;              /* tpd_clock_ns() by which it must be running; 0 = the engine's default */
+    void (*done)(struct tpd_job *job); /* called once, from a worker (or from tpd_engine_run itself) */
+    void *owner;                       /* the caller's own */
 
     /* The engine's, valid in done() and after. */
     enum tpd_status status;
     struct tpd_error error;
-    struct tpd_matrix matrix;            /* the input's, once decoded; the dtype of cells is TPD_DTYPE_OPAQUE */
+    struct tpd_matrix matrix; /* the input's, once decoded; the dtype of cells is TPD_DTYPE_OPAQUE */
     bool cells;
-    struct tpd_encoded answer;           /* owned by the job */
-    char device_id[16];                  /* what ran it; "" when nothing had to (a relabel, no items) */
-    const char *strategy_name;           /* what ran: "padded", "blocked", "relabel" */
+    struct tpd_encoded answer; /* owned by the job */
+    char device_id[16];        /* what ran it; "" when nothing had to (a relabel, no items) */
+    const char *strategy_name; /* what ran: "padded", "blocked", "relabel" */
     struct tpd_tile tile_used;
-    uint64_t stage_ns[TPD_STAGE_COUNT];  /* RECEIVE is the caller's */
+    uint64_t stage_ns[TPD_STAGE_COUNT]; /* RECEIVE is the caller's */
 
     /* The engine's own. */
     struct tpd_payload payload;

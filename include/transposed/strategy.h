@@ -54,7 +54,8 @@ struct tpd_plan {
 const struct tpd_strategy *tpd_strategy_at(enum tpd_strategy_id id);
 /* "auto" gives TPD_STRATEGY_AUTO. Fails with TPD_UNKNOWN_STRATEGY and a text that lists the names. */
 enum tpd_status tpd_strategy_find(const char *name, enum tpd_strategy_id *id, struct tpd_error *error) TPD_CHECKED;
-/* "32x32" or "auto" (0 x 0). Fails with TPD_BAD_PARAMETER (text) and TPD_UNSUPPORTED (a side out of range), naming value and limit. */
+/* "32x32" or "auto" (0 x 0). Fails with TPD_BAD_PARAMETER (text) and TPD_UNSUPPORTED (a side out of range), naming value and
+ * limit. */
 enum tpd_status tpd_tile_parse(const char *text, struct tpd_tile *tile, struct tpd_error *error) TPD_CHECKED;
 
 /* What `auto` takes by rule, from shape and item size alone. Never TPD_STRATEGY_AUTO. */

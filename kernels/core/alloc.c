@@ -18,12 +18,18 @@ static void heap_release(void *self, void *pointer) {
 static const struct tpd_allocator heap = {heap_resize, heap_release, NULL};
 static const struct tpd_allocator *current = &heap;
 
-void tpd_alloc_use(const struct tpd_allocator *allocator) { current = allocator != NULL ? allocator : &heap; }
+void tpd_alloc_use(const struct tpd_allocator *allocator) {
+    current = allocator != NULL ? allocator : &heap;
+}
 
 /* 0 bytes become 1: realloc(p, 0) may free, and NULL has to mean "no memory". */
-void *tpd_realloc(void *pointer, size_t bytes) { return current->resize(current->self, pointer, bytes != 0 ? bytes : 1); }
+void *tpd_realloc(void *pointer, size_t bytes) {
+    return current->resize(current->self, pointer, bytes != 0 ? bytes : 1);
+}
 
-void *tpd_alloc(size_t bytes) { return tpd_realloc(NULL, bytes); }
+void *tpd_alloc(size_t bytes) {
+    return tpd_realloc(NULL, bytes);
+}
 
 void *tpd_alloc_zero(size_t count, size_t size) {
     size_t bytes;

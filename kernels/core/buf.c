@@ -58,7 +58,9 @@ enum tpd_status tpd_buf_add(struct tpd_buf *buf, const void *bytes, size_t count
     return TPD_OK;
 }
 
-enum tpd_status tpd_buf_text(struct tpd_buf *buf, const char *text) { return tpd_buf_add(buf, text, strlen(text)); }
+enum tpd_status tpd_buf_text(struct tpd_buf *buf, const char *text) {
+    return tpd_buf_add(buf, text, strlen(text));
+}
 
 enum tpd_status tpd_buf_format(struct tpd_buf *buf, const char *format, ...) {
     va_list arguments;

@@ -15,15 +15,25 @@ static const struct row {
     [TPD_DTYPE_OPAQUE] = {"opaque", "", "", 0, TPD_KIND_OPAQUE},
 };
 
-const char *tpd_dtype_name(enum tpd_dtype dtype) { return rows[dtype].name; }
+const char *tpd_dtype_name(enum tpd_dtype dtype) {
+    return rows[dtype].name;
+}
 
-uint32_t tpd_dtype_itemsize(enum tpd_dtype dtype) { return rows[dtype].itemsize; }
+uint32_t tpd_dtype_itemsize(enum tpd_dtype dtype) {
+    return rows[dtype].itemsize;
+}
 
-enum tpd_dtype_kind tpd_dtype_kind(enum tpd_dtype dtype) { return rows[dtype].kind; }
+enum tpd_dtype_kind tpd_dtype_kind(enum tpd_dtype dtype) {
+    return rows[dtype].kind;
+}
 
-const char *tpd_dtype_npy(enum tpd_dtype dtype) { return rows[dtype].npy; }
+const char *tpd_dtype_npy(enum tpd_dtype dtype) {
+    return rows[dtype].npy;
+}
 
-const char *tpd_dtype_v2(enum tpd_dtype dtype) { return rows[dtype].v2; }
+const char *tpd_dtype_v2(enum tpd_dtype dtype) {
+    return rows[dtype].v2;
+}
 
 static const char names[] =
 #define X(NAME, name, itemsize, KIND, npy, v2) " " name
@@ -48,7 +58,8 @@ enum tpd_status tpd_matrix_bytes(const struct tpd_matrix *matrix, uint64_t *byte
     if (matrix->rows == 0 || matrix->cols == 0 || matrix->batch == 0)
         return TPD_OK;
     uint64_t product;
-    if (__builtin_mul_overflow(matrix->rows, matrix->cols, &product) || __builtin_mul_overflow(product, matrix->batch, &product) ||
+    if (__builtin_mul_overflow(matrix->rows, matrix->cols, &product) ||
+        __builtin_mul_overflow(product, matrix->batch, &product) ||
         __builtin_mul_overflow(product, (uint64_t)matrix->itemsize, &product) || product > INT64_MAX)
         return tpd_fail(error, TPD_SIZE_OVERFLOW,
                         "rows %" PRIu64 " x cols %" PRIu64 " x batch %" PRIu64 " x itemsize %" PRIu32 " is past 2^63 - 1 bytes",
@@ -57,7 +68,9 @@ enum tpd_status tpd_matrix_bytes(const struct tpd_matrix *matrix, uint64_t *byte
     return TPD_OK;
 }
 
-uint64_t tpd_matrix_items(const struct tpd_matrix *matrix) { return matrix->rows * matrix->cols * matrix->batch; }
+uint64_t tpd_matrix_items(const struct tpd_matrix *matrix) {
+    return matrix->rows * matrix->cols * matrix->batch;
+}
 
 struct tpd_matrix tpd_matrix_transposed(const struct tpd_matrix *matrix) {
     struct tpd_matrix result = *matrix;

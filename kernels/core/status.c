@@ -20,13 +20,21 @@ static const struct row *row_of(enum tpd_status status) {
     return (unsigned)status < TPD_STATUS_COUNT ? &rows[status] : &rows[TPD_INTERNAL];
 }
 
-const char *tpd_status_slug(enum tpd_status status) { return row_of(status)->slug; }
+const char *tpd_status_slug(enum tpd_status status) {
+    return row_of(status)->slug;
+}
 
-const char *tpd_status_meaning(enum tpd_status status) { return row_of(status)->meaning; }
+const char *tpd_status_meaning(enum tpd_status status) {
+    return row_of(status)->meaning;
+}
 
-int tpd_status_http(enum tpd_status status) { return row_of(status)->http; }
+int tpd_status_http(enum tpd_status status) {
+    return row_of(status)->http;
+}
 
-bool tpd_status_retryable(enum tpd_status status) { return row_of(status)->retryable; }
+bool tpd_status_retryable(enum tpd_status status) {
+    return row_of(status)->retryable;
+}
 
 enum tpd_status tpd_status_find(const char *slug) {
     int i = 0;
@@ -66,8 +74,8 @@ enum tpd_status tpd_fail_at(struct tpd_error *error, enum tpd_status status, uin
     return status;
 }
 
-enum tpd_status tpd_fail_limit(struct tpd_error *error, enum tpd_status status, uint64_t limit, uint64_t actual, const char *format,
-                               ...) {
+enum tpd_status tpd_fail_limit(struct tpd_error *error, enum tpd_status status, uint64_t limit, uint64_t actual,
+                               const char *format, ...) {
     if (error != NULL) {
         va_list arguments;
         va_start(arguments, format);

@@ -34,10 +34,10 @@ int tpd_heap_end(void);
 /* Runs the suite with CK_NORMAL output; the process's exit code. */
 int tpd_harness_main(Suite *suite);
 
-#define ck_assert_ok(call, error)                                                                                                     \
-    do {                                                                                                                              \
-        enum tpd_status ck_status_ = (call);                                                                                          \
-        ck_assert_msg(ck_status_ == TPD_OK, "%s: %s: %s", #call, tpd_status_slug(ck_status_), (error).text);                          \
+#define ck_assert_ok(call, error)                                                                            \
+    do {                                                                                                     \
+        enum tpd_status ck_status_ = (call);                                                                 \
+        ck_assert_msg(ck_status_ == TPD_OK, "%s: %s: %s", #call, tpd_status_slug(ck_status_), (error).text); \
     } while (0)
 
 #endif
