@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "harness.h"
+#include "server/stats/stats_internal.h"
 #include "tests/unit/engine/fake_engine.h"
-#include "transposed/stats.h"
 
 enum { WRITERS = 8, READERS = 2, EACH = 3000 };
 
@@ -89,6 +89,8 @@ START_TEST(nothing_torn_nothing_lost) {
     ck_assert_ok(tpd_config_set(&config, TPD_KNOB_recent, "16", TPD_SOURCE_FLAG, &error), error);
     ck_assert_ok(tpd_stats_create(&config, &stats, &error), error);
     atomic_store(&running, WRITERS);
+    atomic_store(&torn, 0);
+    atomic_store(&shown, 0);
     for (uintptr_t i = 0; i < WRITERS + READERS; i++)
         ck_assert_int_eq(pthread_create(&threads[i], NULL, i < WRITERS ? write_rows : read_pages, (void *)i), 0);
     for (int i = 0; i < WRITERS + READERS; i++)
@@ -121,10 +123,54 @@ START_TEST(nothing_torn_nothing_lost) {
 }
 END_TEST
 
+/* The words alone, as fast as they go: one row, written over and over, so that a read meets a write many times. */
+enum { WORDS = 32, ROUNDS = 200000 };
+static tpd_counter version, words[WORDS];
+
+static void *write_words(void *argument) {
+    uint64_t copy[WORDS];
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        for (int i = 0; i < WORDS; i++)
+            copy[i] = round * WRITERS + (uintptr_t)argument;
+        (void)tpd_words_write(&version, words, tpd_peek(&version) | 1, copy, sizeof copy);
+    }
+    atomic_fetch_sub(&running, 1);
+    return NULL;
+}
+
+static void *read_words(void *argument) {
+    (void)argument;
+    while (atomic_load(&running) != 0) {
+        uint64_t copy[WORDS];
+        if (tpd_words_read(&version, words, copy, sizeof copy) == 0)
+            continue;
+        atomic_fetch_add(&shown, 1);
+        for (int i = 1; i < WORDS; i++)
+            if (copy[i] != copy[0]) {
+                atomic_fetch_add(&torn, 1);
+                break;
+            }
+    }
+    return NULL;
+}
+
+START_TEST(words_are_never_mixed) {
+    pthread_t threads[3 + READERS];
+    atomic_store(&running, 3);
+    for (uintptr_t i = 0; i < 3 + READERS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, i < 3 ? write_words : read_words, (void *)i), 0);
+    for (int i = 0; i < 3 + READERS; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    ck_assert_int_gt(atomic_load(&shown), 0);
+    ck_assert_int_eq(atomic_load(&torn), 0);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *s = suite_create("stats threads");
     TCase *c = tcase_create("threads");
     tcase_set_timeout(c, 240);
+    tcase_add_test(c, words_are_never_mixed);
     tcase_add_test(c, nothing_torn_nothing_lost);
     suite_add_tcase(s, c);
     return s;
