@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""daemon.py TRANSPOSED CARRIED -- starts the daemon on the GPU, asks it with curl, checks with numpy; prints Markdown.
+"""daemon.py CARRIED -- starts the daemon on the GPU, asks it with curl, checks with numpy; prints Markdown.
 
 Three starts are timed to the first 200 of /readyz. Then 8192 x 8192 float32 goes in as raw bytes and as .npy, twice each,
 and /stats is asked what each request's kernel took.
@@ -31,16 +31,19 @@ def get(port, path):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     connection.request("GET", path)
     reply = connection.getresponse()
-    return reply.status, reply.read()
+    answer = reply.status, reply.read()
+    connection.close()
+    return answer
 
 
 class Daemon:
-    def __init__(self, binary, log):
+    def __init__(self, carried, log):
         self.port = free_port()
         self.log = log
         began = time.monotonic()
         self.process = subprocess.Popen(
-            [binary, "serve", "--listen", f"127.0.0.1:{self.port}", "--admin-listen", "off"], stderr=log)
+            [os.path.join(carried, "bin", "transposed"), "serve", "--listen", f"127.0.0.1:{self.port}", "--admin-listen", "off"],
+            stderr=log, env=dict(os.environ, LD_LIBRARY_PATH=os.path.join(carried, "lib")))
         while True:
             try:
                 if get(self.port, "/readyz")[0] == 200:
@@ -72,9 +75,8 @@ def ask(curl, env, port, body, kind, query, answer, headers):
 
 
 def main():
-    binary, carried = sys.argv[1:3]
+    carried = sys.argv[1]
     curl, env = shutil.which("curl"), dict(os.environ)
-    env.pop("LD_LIBRARY_PATH", None)
     if curl is None:
         curl = os.path.join(carried, "bin", "curl")
         env["LD_LIBRARY_PATH"] = os.path.join(carried, "lib")
@@ -82,10 +84,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, "log"), "w+", encoding="utf-8") as log:
         starts = []
         for _ in range(2):
-            daemon = Daemon(binary, log)
+            daemon = Daemon(carried, log)
             starts.append(daemon.ready_s)
             good &= daemon.stop() == 0
-        daemon = Daemon(binary, log)
+        daemon = Daemon(carried, log)
         starts.append(daemon.ready_s)
         good &= max(starts) <= START_MOST_S
 

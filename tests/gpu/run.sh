@@ -9,23 +9,30 @@ carried=$(cd "${1:?usage: tests/gpu/run.sh CARRIED RESULTS}" && pwd) || exit 2
 results=${2:?usage: tests/gpu/run.sh CARRIED RESULTS}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=$carried/bin
+with_libraries="env LD_LIBRARY_PATH=$carried/lib"
+ours=(env "LD_LIBRARY_PATH=$carried/lib")
 failed=0
 : >"$results" || exit 2
 
 put() { printf '%s\n' "$@" >>"$results"; }
 say() { printf '== %s\n' "$*"; }
 
-# part TITLE SECONDS COMMAND...: its output as a section, and how it ended.
+# part TITLE SECONDS COMMAND...: its output as a section, and how it ended. The carried libraries are for our binaries alone:
+# python3 and others here were linked with newer ones.
 part() {
-  local title=$1 seconds=$2 started rc log
+  local title=$1 seconds=$2 started rc log shown
   shift 2
   say "$title"
   log=$(mktemp)
   started=$(date +%s)
-  LD_LIBRARY_PATH=$carried/lib timeout "$seconds" "$@" >"$log" 2>&1
+  timeout "$seconds" "$@" >"$log" 2>&1
   rc=$?
-  put "## $title" "" "\`${*//"$bin/"/}\`: exit status $rc after $(($(date +%s) - started)) s" ""
-  if [ "$rc" = 0 ] && grep -q '^|' "$log"; then
+  shown="$*"
+  shown=${shown//"$with_libraries "/}
+  shown=${shown//"$carried/"/}
+  shown=${shown//"$here/"/tests/gpu/}
+  put "## $title" "" "\`$shown\`: exit status $rc after $(($(date +%s) - started)) s" ""
+  if grep -q '^|' "$log"; then
     put "$(cat "$log")" ""
   else
     put '```' "$(tail -n 40 "$log" | cut -c 1-300)" '```' ""
@@ -35,24 +42,27 @@ part() {
   [ "$rc" = 0 ] || { failed=1; say "$title: exit status $rc"; }
 }
 
+gpu="nvidia-smi is not here"
+if command -v nvidia-smi >/dev/null; then
+  gpu=$(nvidia-smi --query-gpu=name,driver_version,memory.total,pcie.link.gen.max,pcie.link.width.max --format=csv,noheader 2>&1 | head -n 1)
+fi
 put "# What the GPU said" "" \
   "Written by \`tests/gpu/run.sh\`. A kernel change without a new run is named here." "" \
   "- commit: $(cat "$carried/commit" 2>/dev/null || echo unknown)" \
-  "- device, driver, memory, PCIe: $(nvidia-smi --query-gpu=name,driver_version,memory.total,pcie.link.gen.max,pcie.link.width.max --format=csv,noheader 2>&1 | head -n 1)" \
-  "- CUDA: $(nvidia-smi 2>/dev/null | grep -o 'CUDA Version: [0-9.]*' | head -n 1 | sed 's/CUDA Version/newest the driver knows/')" \
+  "- device, driver, memory, PCIe: $gpu" \
   "- host: $(grep -m 1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) cores, Linux $(uname -r)" \
   "- date: $(date -u +%Y-%m-%dT%H:%MZ)" ""
 
-part "Cases: every strategy, item size, tile and shape against the oracle" 400 "$bin/test_cuda"
+part "Cases: every strategy, item size, tile and shape against the oracle" 400 "${ours[@]}" "$bin/test_cuda"
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck synccheck initcheck; do
-    part "compute-sanitizer: $tool" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$bin/test_cuda" --quick
+    part "compute-sanitizer: $tool" 120 "${ours[@]}" compute-sanitizer --tool "$tool" --error-exitcode 9 "$bin/test_cuda" --quick
   done
 else
   put "## compute-sanitizer" "" "Not run: it is not installed here." ""
 fi
-part "Kernel time of each strategy, beside a device-to-device copy" 200 "$bin/bench_strategies"
-part "The daemon, asked by curl" 120 python3 "$here/daemon.py" "$bin/transposed" "$carried"
+part "Kernel time of each strategy, beside a device-to-device copy" 200 "${ours[@]}" "$bin/bench_strategies"
+part "The daemon, asked by curl" 120 python3 "$here/daemon.py" "$carried"
 
 say "written: $results"
 exit "$failed"
