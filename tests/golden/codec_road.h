@@ -31,7 +31,7 @@ static inline enum tpd_status codec_road_decode(enum tpd_codec_id in, const stru
 /* In place of the engine. */
 static inline enum tpd_status codec_road_transpose(struct tpd_payload *payload, struct tpd_memory *memory,
                                                    struct tpd_error *error) {
-    if (!payload->column_major) {
+    if (!payload->column_major && payload->items.bytes != 0) { /* no items: nothing to move, however many rows */
         struct tpd_block out;
         enum tpd_status status = tpd_block_acquire(memory, payload->items.bytes, &out, error);
         if (status != TPD_OK)

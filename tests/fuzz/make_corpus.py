@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+"""Starts corpus/NAME from the golden files: each with the byte or bytes in front that its target takes as the query."""
+import pathlib
+
+HERE = pathlib.Path(__file__).parent
+FRONT = {"json": b"\x01", "npy": b"\x0f"}
+for name, front in FRONT.items():
+    folder = HERE / "corpus" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in sorted((HERE.parent / "golden").glob(f"*.in.{name}")) + sorted((HERE.parent / "golden_refuse").glob(f"*.{name}")):
+        if file.stat().st_size < 2000:
+            (folder / file.name).write_bytes(front + file.read_bytes())
+raw = HERE / "corpus" / "raw"
+raw.mkdir(parents=True, exist_ok=True)
+for rows, cols, batch, itemsize, dtype in [(2, 3, 0, 0, 9), (3, 2, 5, 0, 2), (1, 1, 0, 9, 255), (0, 4, 0, 0, 255), (2, 2, 0, 25, 255), (5, 1, 3, 0, 14)]:
+    sizes = [1, 1, 1, 2, 2, 2, 2, 4, 4, 4, 8, 8, 8, 8, 16, 1, 1]
+    size = itemsize >> 1 if itemsize & 1 else sizes[dtype] if dtype < 17 else 4
+    count = rows * cols * (batch >> 1 if batch & 1 else 1) * size
+    (raw / f"{rows}x{cols}-{dtype}-{itemsize}").write_bytes(bytes([rows, cols, batch, itemsize, dtype]) + bytes(i * 37 % 256 for i in range(count)))
+TEXTS = {
+    "accept": ["*/*", "application/json;q=0.5, application/x-npy", "text/html, application/*;q=0.1", 'application/json;x="a,\\"b";q=1', "a.npy", "[1]"],
+    "number": ["\x09" + "1.5", "\x0c" + "5e-324", "\x05" + "65504", "\x06" + "1e38", "\x0d" + "[1,-2.5]", "\x02" + "255", "\x0a" + "-1e18", "\x00true",
+               "\x0f" + "448", "\x10" + '"-Infinity"', "\x0bnull", "\x05" + "0.000061005353927612305"],
+}
+for name, texts in TEXTS.items():
+    folder = HERE / "corpus" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    for i, text in enumerate(texts):
+        (folder / f"{i:02d}").write_bytes(text.encode("latin1"))
