@@ -1,5 +1,7 @@
 """client_numpy.py -- numpy as a client: np.save, POST, np.load; the answer has to be a.T, bit for bit."""
 import io
+import os
+import re
 import sys
 import unittest
 
@@ -9,7 +11,7 @@ except ImportError:
     print("waived: numpy is not installed (tests/run.sh puts it into .venv)")
     sys.exit(77)
 
-from daemon import JSON, NPY, RAW, Daemon, main
+from daemon import JSON, NPY, RAW, ROOT, Daemon, main
 
 DTYPES = ["?", "i1", "u1", "<i2", "<u2", "<f2", "<i4", "<u4", "<f4", "<i8", "<u8", "<f8", "<c8", "<c16", ">f4", ">i8", ">f2", ">c16"]
 rng = np.random.default_rng(7)
@@ -86,6 +88,13 @@ class Numpy(unittest.TestCase):
         array = random_array("<u2", (33, 65))
         answer = self.daemon.post(saved(array), type=NPY, accept=RAW)
         self.same_bits(np.frombuffer(answer.body, "<u2").reshape(65, 33), array.T)
+
+    def test_the_readme_example(self):
+        with open(os.path.join(ROOT, "README.md")) as file:
+            example = re.search(r"```python\n(.*?)```", file.read(), re.S).group(1)
+        seen = {}
+        exec(example.replace("127.0.0.1:7070", self.daemon.listen), seen)
+        self.same_bits(seen["transposed"], np.load(io.BytesIO(seen["body"].getvalue())).T)
 
     def test_what_is_not_for_us(self):
         record = np.zeros((2, 2), dtype=[("a", "<i4"), ("b", "<f8")])
