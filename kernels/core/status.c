@@ -44,7 +44,7 @@ enum tpd_status tpd_status_find(const char *slug) {
 }
 
 /* Marks a text that did not fit, so that nobody takes half a number for a whole one. */
-static void fill(struct tpd_error *error, enum tpd_status status, const char *format, va_list arguments) {
+TPD_PRINTF(3, 0) static void fill(struct tpd_error *error, enum tpd_status status, const char *format, va_list arguments) {
     memset(error, 0, sizeof *error);
     error->status = status;
     int length = vsnprintf(error->text, sizeof error->text, format, arguments);
