@@ -36,7 +36,7 @@ static enum tpd_status reserve(struct tpd_buf *buf, size_t count) {
     size_t capacity = buf->capacity_bytes + buf->capacity_bytes / 2;
     if (capacity < 256)
         capacity = 256;
-    if (capacity > buf->ceiling_bytes + 1)
+    if (capacity - 1 > buf->ceiling_bytes)
         capacity = buf->ceiling_bytes + 1;
     if (capacity < need)
         capacity = need;
