@@ -21,7 +21,7 @@
 #define PATIENCE_NS 1000000000u /* for workers to end, then for answers to leave, before the daemon goes without them */
 enum {
     THREADS_BY_DEFAULT_MOST = 8,
-    BODY_BUFFER_BYTES = 224 << 10, /* an upload arrives in pieces of up to half a connection's memory */
+    BODY_BUFFER_BYTES = 128 << 10, /* an upload arrives in pieces of this; more only costs: MHD clears it for every request */
     SPARE_CONNECTIONS = 128,       /* above max_connections: they exist to be told no */
     SPARE_FILES = 256              /* descriptors for everything that is no connection */
 };

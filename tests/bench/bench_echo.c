@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 64, CONNECTION_BYTES = 256 << 10 };
+enum { THREADS_MOST = 64, CONNECTION_BYTES = 160 << 10 };
 
 struct echo {
     unsigned char *body;
