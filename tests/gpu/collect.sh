@@ -3,7 +3,7 @@
 #
 # Copies transposed, test_cuda and bench_strategies (and curl, for machines that have none) to DEST/bin, every shared
 # library they need, except those that each Linux has, to DEST/lib, and notes the commit. Then, over there:
-#     tests/gpu/run.sh DEST RESULTS.md
+#     tests/gpu/run_gpu.sh DEST RESULTS.md
 set -euo pipefail
 build=${1:?usage: tests/gpu/collect.sh BUILD DEST}
 dest=${2:?usage: tests/gpu/collect.sh BUILD DEST}

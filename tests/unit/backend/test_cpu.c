@@ -77,7 +77,7 @@ START_TEST(every_place_in_a_line) {
     const uint32_t size = itemsizes[_i];
     struct tpd_matrix panel = {.rows = 13, .cols = 200, .batch = 1, .itemsize = size};
     struct tpd_matrix strip = {.rows = 1100 / size + 67, .cols = 19, .batch = 1, .itemsize = size};
-    for (size_t misalign = 0; misalign < TPD_CPU_LINE; misalign += size > 16 ? 5 : 1) {
+    for (size_t misalign = 0; misalign<TPD_CPU_LINE; misalign += size> 16 ? 5 : 1) {
         prove_all(&panel, TPD_CPU_LINE - 1 - misalign, misalign);
         prove_all(&strip, misalign * 5 % TPD_CPU_LINE, misalign);
     }

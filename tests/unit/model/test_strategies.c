@@ -82,10 +82,10 @@ START_TEST(auto_follows_its_rule) {
         uint32_t itemsize;
         enum tpd_strategy_id id;
     } cases[] = {
-        {100, 100, 1, TPD_STRATEGY_SWIZZLED}, {100, 100, 2, TPD_STRATEGY_SWIZZLED}, {100, 100, 4, TPD_STRATEGY_PADDED},
-        {100, 100, 8, TPD_STRATEGY_PADDED},   {100, 100, 16, TPD_STRATEGY_PADDED},  {15, 100, 4, TPD_STRATEGY_DIRECT},
-        {100, 15, 4, TPD_STRATEGY_DIRECT},    {16, 16, 4, TPD_STRATEGY_PADDED},     {100, 100, 3, TPD_STRATEGY_DIRECT},
-        {100, 100, 12, TPD_STRATEGY_DIRECT},  {100, 100, 32, TPD_STRATEGY_DIRECT},  {0, 0, 4, TPD_STRATEGY_DIRECT},
+        {100, 100, 1, TPD_STRATEGY_PADDED},  {100, 100, 2, TPD_STRATEGY_PADDED},  {100, 100, 4, TPD_STRATEGY_PADDED},
+        {100, 100, 8, TPD_STRATEGY_PADDED},  {100, 100, 16, TPD_STRATEGY_PADDED}, {15, 100, 4, TPD_STRATEGY_DIRECT},
+        {100, 15, 4, TPD_STRATEGY_DIRECT},   {16, 16, 4, TPD_STRATEGY_PADDED},    {100, 100, 3, TPD_STRATEGY_DIRECT},
+        {100, 100, 12, TPD_STRATEGY_DIRECT}, {100, 100, 32, TPD_STRATEGY_DIRECT}, {0, 0, 4, TPD_STRATEGY_DIRECT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tpd_matrix matrix = shape(cases[i].rows, cases[i].cols, 1, cases[i].itemsize);

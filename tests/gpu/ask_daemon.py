@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""daemon.py CARRIED -- starts the daemon on the GPU, asks it with curl, checks with numpy; prints Markdown.
+"""ask_daemon.py CARRIED -- starts the daemon on the GPU, asks it with curl, checks with numpy; prints Markdown.
 
 Three starts are timed to the first 200 of /readyz. Then 8192 x 8192 float32 goes in as raw bytes and as .npy, twice each,
 and /stats is asked what each request's kernel took.

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# tests/gpu/run.sh CARRIED RESULTS -- everything that needs a GPU, and its record.
+# tests/gpu/run_gpu.sh CARRIED RESULTS -- everything that needs a GPU, and its record.
 #
 # CARRIED is a folder that tests/gpu/collect.sh made (or a build folder on a machine with our libraries); RESULTS is the
 # Markdown file to write, tests/gpu/RESULTS.md. Needs the driver, python3 with numpy, and, for the sanitizers,
 # compute-sanitizer. Every part runs even if one fails; the exit status says whether all were good.
 set -uo pipefail
-carried=$(cd "${1:?usage: tests/gpu/run.sh CARRIED RESULTS}" && pwd) || exit 2
-results=${2:?usage: tests/gpu/run.sh CARRIED RESULTS}
+carried=$(cd "${1:?usage: tests/gpu/run_gpu.sh CARRIED RESULTS}" && pwd) || exit 2
+results=${2:?usage: tests/gpu/run_gpu.sh CARRIED RESULTS}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=$carried/bin
 with_libraries="env LD_LIBRARY_PATH=$carried/lib"
@@ -35,7 +35,7 @@ part() {
   if grep -q '^|' "$log"; then
     put "$(cat "$log")" ""
   else
-    put '```' "$(tail -n 40 "$log" | cut -c 1-300)" '```' ""
+    put '```' "$(tail -n 120 "$log" | cut -c 1-300)" '```' ""
   fi
   tail -n 5 "$log"
   rm -f "$log"
@@ -47,7 +47,7 @@ if command -v nvidia-smi >/dev/null; then
   gpu=$(nvidia-smi --query-gpu=name,driver_version,memory.total,pcie.link.gen.max,pcie.link.width.max --format=csv,noheader 2>&1 | head -n 1)
 fi
 put "# What the GPU said" "" \
-  "Written by \`tests/gpu/run.sh\`. A kernel change without a new run is named here." "" \
+  "Written by \`tests/gpu/run_gpu.sh\`. A kernel change without a new run is named here." "" \
   "- commit: $(cat "$carried/commit" 2>/dev/null || echo unknown)" \
   "- device, driver, memory, PCIe: $gpu" \
   "- host: $(grep -m 1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) cores, Linux $(uname -r)" \
@@ -62,7 +62,7 @@ else
   put "## compute-sanitizer" "" "Not run: it is not installed here." ""
 fi
 part "Kernel time of each strategy, beside a device-to-device copy" 200 "${ours[@]}" "$bin/bench_strategies"
-part "The daemon, asked by curl" 120 python3 "$here/daemon.py" "$carried"
+part "The daemon, asked by curl" 120 python3 "$here/ask_daemon.py" "$carried"
 
 say "written: $results"
 exit "$failed"
