@@ -26,6 +26,10 @@ static bool is_number(const char *text, size_t bytes) {
 /* A number with a point or an exponent may still be whole: 1.0, 1e3, 25e-1 is not. */
 static enum tpd_status read_whole(const char *text, size_t bytes, bool *negative, uint64_t *magnitude, const char **why) {
     struct tpd_decimal d;
+    double nearest;
+    *why = WHY_WORD;
+    if (tpd_text_read_double(text, bytes, &nearest) == TPD_TEXT_BAD) /* the decimal is read only where it is one */
+        return TPD_MALFORMED;
     tpd_decimal_read(text, bytes, &d);
     *negative = d.negative;
     *magnitude = 0;
