@@ -65,12 +65,9 @@ static enum tpd_status start_daemon(struct tpd_listener *listener, const struct 
     return TPD_OK;
 }
 
-static enum tpd_status start_listener(struct tpd_http *http, struct tpd_listener *listener, const char *knob, const char *text,
-                                      uint32_t threads, struct tpd_error *error) {
-    const struct tpd_config *config = atomic_load_explicit(&http->world->config, memory_order_acquire);
-    enum tpd_status status = tpd_address_open(knob, text, &listener->address, error);
-    if (status == TPD_OK)
-        status = tpd_registry_init(listener, error);
+static enum tpd_status start_listener(struct tpd_listener *listener, const struct tpd_config *config, uint32_t threads,
+                                      struct tpd_error *error) {
+    enum tpd_status status = tpd_registry_init(listener, error);
     while (status == TPD_OK && listener->daemons < threads)
         status = start_daemon(listener, config, error);
     return status;
@@ -113,9 +110,16 @@ enum tpd_status tpd_http_create(struct tpd_world *world, struct tpd_http **resul
         listeners[i]->address.fd = -1;
     }
     raise_file_limit(config);
-    enum tpd_status status = start_listener(http, &http->data, "listen", config->listen, threads_of(config), error);
-    if (status == TPD_OK && strcmp(config->admin_listen, "off") != 0)
-        status = start_listener(http, &http->admin, "admin_listen", config->admin_listen, 1, error);
+    /* Both addresses before the first thread: whoever asks for /v1/config reads them, and one that can't be bound is known
+     * before anybody was answered. */
+    bool has_admin = strcmp(config->admin_listen, "off") != 0;
+    enum tpd_status status = tpd_address_open("listen", config->listen, &http->data.address, error);
+    if (status == TPD_OK && has_admin)
+        status = tpd_address_open("admin_listen", config->admin_listen, &http->admin.address, error);
+    if (status == TPD_OK)
+        status = start_listener(&http->data, config, threads_of(config), error);
+    if (status == TPD_OK && has_admin)
+        status = start_listener(&http->admin, config, 1, error);
     if (status != TPD_OK) {
         tpd_http_destroy(http);
         return status;

@@ -221,7 +221,7 @@ static void log_request(const struct tpd_exchange *request, const struct tpd_rec
     tpd_log_ms(&line, "ms", record->total_ns);
     if (record->device != NULL && record->device[0] != '\0')
         tpd_log_str(&line, "device", record->device);
-    if (record->strategy != NULL)
+    if (record->strategy != NULL && record->strategy[0] != '\0')
         tpd_log_str(&line, "strategy", record->strategy);
     tpd_log_end(&line);
 }
