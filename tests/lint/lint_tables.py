@@ -23,7 +23,7 @@ def one_of(table_name, row, *paths):
 
 for row in table("strategies"):
     one_of("strategies", row[1], f"kernels/strategies/strategy_{row[1]}.h")
-    documented("strategies", row[1], "kernels/README.md")
+    documented("strategies", row[1], "kernels/README.md", "kernels/strategies/README.md")
     if exists("kernels/strategies/every_strategy.h") and f"strategy_{row[1]}.h" not in read("kernels/strategies/every_strategy.h"):
         verdict.say("kernels/strategies/every_strategy.h", 0, f"does not include strategy_{row[1]}.h")
 for row in table("codecs"):
