@@ -21,10 +21,12 @@ struct echo {
     size_t bytes, capacity_bytes;
 };
 
-static void release(void *body) { free(body); }
+static void release(void *body) {
+    free(body);
+}
 
-static enum MHD_Result handle(void *self, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
-                              const char *upload, size_t *upload_bytes, void **context) {
+static enum MHD_Result handle(void *self, struct MHD_Connection *connection, const char *url, const char *method,
+                              const char *version, const char *upload, size_t *upload_bytes, void **context) {
     struct echo *echo = *context;
     (void)self, (void)url, (void)method, (void)version;
     if (echo == NULL) {
@@ -82,9 +84,10 @@ int main(int argc, char **argv) {
         return fail("bench_echo: socket");
     struct MHD_Daemon *daemon[THREADS_MOST];
     for (int i = 0; i < threads; i++) {
-        daemon[i] = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, NULL, MHD_OPTION_LISTEN_SOCKET,
-                                     fcntl(fd, F_DUPFD_CLOEXEC, 3), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-                                     MHD_OPTION_CONNECTION_LIMIT, 1024u, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_END);
+        daemon[i] =
+            MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, NULL, MHD_OPTION_LISTEN_SOCKET,
+                             fcntl(fd, F_DUPFD_CLOEXEC, 3), MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+                             MHD_OPTION_CONNECTION_LIMIT, 1024u, MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_END);
         if (daemon[i] == NULL)
             return fail("bench_echo: MHD_start_daemon");
     }
