@@ -99,8 +99,8 @@ def main():
             numpy.save(file, matrix)
         rows = []
         for name, body, kind, query in (
-                ("raw", raw, "application/octet-stream", f"?rows={SIDE}&cols={SIDE}&dtype=float32"),
-                ("npy", npy, "application/x-npy", "")) * 2:
+                ("raw", raw, "application/octet-stream", f"?device=cuda&rows={SIDE}&cols={SIDE}&dtype=float32"),
+                ("npy", npy, "application/x-npy", "?device=cuda")) * 2:
             reply = ask(curl, env, daemon.port, body, kind, query, answer, headers)
             if name == "raw":
                 result = numpy.fromfile(answer, dtype=numpy.uint32).reshape(SIDE, SIDE)
