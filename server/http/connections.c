@@ -262,7 +262,7 @@ static bool client_is_gone(struct tpd_connection *connection, uint64_t state, ui
 }
 
 /* Under the lock. A move that fails means that the connection went on meanwhile: then it is not late. */
-static void look_at(struct tpd_connection *connection, const struct tpd_config *config, uint64_t now) {
+static void look_at(struct tpd_connection *connection, const struct tpd_config *config, bool stopping, uint64_t now) {
     uint64_t state = atomic_load_explicit(&connection->state, memory_order_acquire);
     uint64_t since = atomic_load_explicit(&connection->since_ns, memory_order_relaxed);
     uint64_t received = atomic_load_explicit(&connection->received_bytes, memory_order_relaxed);
@@ -272,7 +272,9 @@ static void look_at(struct tpd_connection *connection, const struct tpd_config *
     bool late = false;
     switch ((enum tpd_connection_state)(state & 0xff)) {
     case TPD_CONNECTION_RECEIVING:
-        late = body_is_late(config, elapsed, received, &error);
+        late = stopping || body_is_late(config, elapsed, received, &error);
+        if (stopping)
+            (void)tpd_fail(&error, TPD_DRAINING, "the daemon stopped before the body was complete: send the request again");
         if (!late && client_is_gone(connection, state, received, now)) {
             late = true;
             next += TPD_CONNECTION_GONE - TPD_CONNECTION_KILLED;
@@ -307,8 +309,9 @@ static void *watch(void *self) {
     while (!registry->stop) {
         uint64_t now = tpd_clock_ns(), until = now + PERIOD_NS;
         const struct tpd_config *config = atomic_load_explicit(&listener->http->world->config, memory_order_acquire);
+        bool stopping = atomic_load_explicit(&listener->http->stopping, memory_order_acquire);
         for (struct tpd_connection *at = registry->first; at != NULL; at = at->next)
-            look_at(at, config, now);
+            look_at(at, config, stopping, now);
         struct timespec wake = {.tv_sec = (time_t)(until / SECOND_NS), .tv_nsec = (long)(until % SECOND_NS)};
         (void)pthread_cond_timedwait(&registry->wake, &registry->lock, &wake);
     }

@@ -49,7 +49,7 @@ enum tpd_connection_state {
     TPD_CONNECTION_RECEIVING, /* headers done, the body arrives */
     TPD_CONNECTION_WORKING,   /* body complete: ours to answer; never timed here */
     TPD_CONNECTION_LINGERING, /* answered raw in mid-body: what still comes is swallowed, then the socket is shut */
-    TPD_CONNECTION_KILLED,    /* the watcher answered 408 and shut the socket */
+    TPD_CONNECTION_KILLED,    /* the watcher answered 408, or 503 at the end, and shut the socket */
     TPD_CONNECTION_GONE       /* the client left in mid-body; the watcher shut the socket */
 };
 

@@ -229,7 +229,9 @@ static void log_request(const struct tpd_exchange *request, const struct tpd_rec
 /* A request that ended without an answer: the client went away, was too slow, or we could not even say no. */
 static void settle_unanswered(struct tpd_exchange *request, enum tpd_connection_state state,
                               enum MHD_RequestTerminationCode why) {
-    if (state == TPD_CONNECTION_KILLED || why == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED)
+    if (state == TPD_CONNECTION_KILLED && atomic_load_explicit(&request->http->stopping, memory_order_acquire))
+        request->status = TPD_DRAINING;
+    else if (state == TPD_CONNECTION_KILLED || why == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED)
         request->status = TPD_RECEIVE_TIMEOUT;
     else if (why == MHD_REQUEST_TERMINATED_DAEMON_SHUTDOWN)
         request->status = TPD_DRAINING;

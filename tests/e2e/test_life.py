@@ -130,6 +130,9 @@ class Life(unittest.TestCase):
             time.sleep(0.2)
             start = time.monotonic()
             daemon.ask_to_stop()
+            reply = one.recv(4096)
+            self.assertIn(b" 503 ", reply.split(b"\r\n")[0] + b" ")
+            self.assertIn(b"draining", reply)
             self.assertEqual(daemon.process.wait(20), 0)
             self.assertLess(time.monotonic() - start, 10)
 
