@@ -4,15 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A strategy's name is known here and not to the table of knobs. */
-static enum tpd_status check_strategy(const struct tpd_config *config, struct tpd_error *error) {
-    enum tpd_strategy_id id;
-    struct tpd_error why;
-    if (tpd_strategy_find(config->strategy, &id, &why) == TPD_OK)
-        return TPD_OK;
-    return tpd_fail(error, TPD_CONFIG, "strategy is %.40s: %.200s", config->strategy, why.text);
-}
-
 enum tpd_status tpd_sources_load(const struct tpd_sources *sources, struct tpd_config *config, bool *flags_are_wrong,
                                  struct tpd_error *error) {
     enum tpd_status status = TPD_OK;
@@ -28,11 +19,7 @@ enum tpd_status tpd_sources_load(const struct tpd_sources *sources, struct tpd_c
         status = tpd_config_set(config, (enum tpd_knob)i, sources->flags[i], TPD_SOURCE_FLAG, error);
         *flags_are_wrong = status != TPD_OK;
     }
-    if (status == TPD_OK) {
-        status = check_strategy(config, error);
-        *flags_are_wrong = status != TPD_OK && config->source[TPD_KNOB_strategy] == TPD_SOURCE_FLAG;
-    }
-    return status;
+    return status == TPD_OK ? tpd_config_check(config, error) : status;
 }
 
 unsigned tpd_sources_keep_fixed(struct tpd_config *config, const struct tpd_config *old, const char **first) {

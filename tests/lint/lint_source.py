@@ -13,7 +13,7 @@ BANNED = {
     "popen": "no shell at all", "tmpnam": "mkostemp", "mktemp": "mkostemp", "setjmp": "a status", "longjmp": "a status",
 }
 HEAP = re.compile(r"(?<![\w.>])(malloc|calloc|realloc)\s*\(")
-SHARED_NAMES = {"README.md", "CMakeLists.txt", ".gitignore"}
+SHARED_NAMES = {"README.md", "RESULTS.md", "CMakeLists.txt", ".gitignore"}
 
 verdict = Verdict()
 places = collections.defaultdict(list)

@@ -87,7 +87,7 @@ END_TEST
 /* Several blocks, strips, panels and pieces each way, and a little more or less. */
 START_TEST(many_blocks) {
     static const struct tpd_matrix shapes[] = {{1700, 300, 1, 0, 0}, {1025, 257, 2, 0, 0}, {40, 3001, 1, 0, 0},
-                                               {3, 30011, 1, 0, 0}, {30011, 3, 1, 0, 0},  {1500, 97, 1, 0, 0},
+                                               {3, 30011, 1, 0, 0},  {30011, 3, 1, 0, 0},  {1500, 97, 1, 0, 0},
                                                {513, 1024, 1, 0, 0}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct tpd_matrix matrix = shapes[i];

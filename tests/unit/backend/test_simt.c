@@ -67,7 +67,7 @@ START_TEST(outcome_tells_what_ran) {
     struct tpd_error error;
     tpd_random_fill(in, sizeof in, 3);
     ck_assert_ok(simt->run(device, &task, &outcome, &error), error);
-    ck_assert_str_eq(outcome.strategy, "swizzled");
+    ck_assert_str_eq(outcome.strategy, "padded");
     ck_assert(outcome.tile.rows == 64 && outcome.tile.cols == 16); /* the device's */
     ck_assert_uint_gt(outcome.kernel_ns, 0);
     ck_assert(outcome.h2d_ns == 0 && outcome.d2h_ns == 0);
