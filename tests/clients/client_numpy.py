@@ -8,7 +8,7 @@ import unittest
 try:
     import numpy as np
 except ImportError:
-    print("waived: numpy is not installed (tests/run.sh puts it into .venv)")
+    print("waived: numpy is not installed (tests/run.sh does that)")
     sys.exit(77)
 
 from daemon import JSON, NPY, RAW, ROOT, Daemon, main

@@ -11,8 +11,11 @@ PASSED_OVER = {"build", ".git", ".venv", "__pycache__", ".cache"}
 
 def files(*suffixes, under=""):
     """Paths from the root, sorted: what git knows or would take, else (an unpacked archive) what lies there."""
-    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"], capture_output=True)
-    if listed.returncode == 0:
+    try:
+        listed = subprocess.run(["git", "-C", ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "-z"], capture_output=True)
+    except FileNotFoundError:  # no git on this machine
+        listed = None
+    if listed is not None and listed.returncode == 0:
         found = [p for p in listed.stdout.decode().split("\0") if p and os.path.isfile(os.path.join(ROOT, p))]
     else:
         found = []
