@@ -140,8 +140,10 @@ static void *write_words(void *argument) {
 
 static void *read_words(void *argument) {
     (void)argument;
-    while (atomic_load(&running) != 0) {
+    /* Once more after the last writer has ended: that read can't miss, however the threads were scheduled before. */
+    for (bool last = false; !last;) {
         uint64_t copy[WORDS];
+        last = atomic_load(&running) == 0;
         if (tpd_words_read(&version, words, copy, sizeof copy) == 0)
             continue;
         atomic_fetch_add(&shown, 1);
