@@ -72,7 +72,7 @@ binary=$here/build/release/bin/transposed
 
 step "starting the daemon"
 log=$here/build/transposed.log
-"$binary" serve --listen "127.0.0.1:$port" --admin-listen off 2>"$log" &
+"$binary" serve --listen "127.0.0.1:$port" --admin-listen off </dev/null >/dev/null 2>"$log" &
 daemon=$!
 address=
 for _ in $(seq 600); do
