@@ -28,6 +28,16 @@ enum tpd_stage {
 };
 const char *tpd_stage_name(enum tpd_stage stage);
 
+struct tpd_slot; /* the engine's own */
+
+/* Where a job goes and how. */
+struct tpd_choice {
+    struct tpd_slot *slot; /* NULL: nothing has to be moved */
+    enum tpd_strategy_id strategy;
+    struct tpd_tile tile;
+    bool may_move; /* neither device nor strategy was asked for: the CPU may redo it */
+};
+
 struct tpd_job {
     /* The caller's, before submit. */
     enum tpd_codec_id format_in, format_out;
@@ -54,7 +64,8 @@ struct tpd_job {
 
     /* The engine's own. */
     struct tpd_payload payload;
-    uint64_t submitted_ns;
+    struct tpd_choice choice;
+    uint64_t submitted_ns, queued_ns; /* handed over; began its latest wait */
     struct tpd_job *next;
 };
 

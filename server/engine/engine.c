@@ -14,12 +14,33 @@ static void end_job(struct tpd_engine *engine, struct tpd_job *job) {
     tpd_job_queue_ended(&engine->queue);
 }
 
+static void count_wait(struct tpd_job *job) {
+    job->stage_ns[TPD_STAGE_QUEUE] += tpd_clock_ns() - job->queued_ns;
+}
+
+/* True when the job went on to wait for a device with workers of its own. */
+static bool goes_on(struct tpd_engine *engine, struct tpd_job *job) {
+    if (job->status != TPD_OK || job->choice.slot == NULL || job->choice.slot->line == 0)
+        return false;
+    enum tpd_status status = tpd_job_queue_forward(&engine->queue, job->choice.slot->line, job, &job->error);
+    if (status == TPD_OK)
+        return true; /* not ours any more */
+    job->status = status;
+    return false;
+}
+
+/* Line 0 decodes and chooses, and does what the CPU does; the others do what their device does. */
 static void *worker_main(void *self) {
-    struct tpd_engine *engine = self;
-    for (struct tpd_job *job; (job = tpd_job_queue_pop(&engine->queue)) != NULL;) {
-        job->stage_ns[TPD_STAGE_QUEUE] += tpd_clock_ns() - job->submitted_ns;
-        if (job->status == TPD_OK)
-            tpd_engine_work(engine, job);
+    const struct tpd_worker *worker = self;
+    struct tpd_engine *engine = worker->engine;
+    for (struct tpd_job *job; (job = tpd_job_queue_pop(&engine->queue, worker->line)) != NULL;) {
+        count_wait(job);
+        if (worker->line == 0 && job->status == TPD_OK) {
+            tpd_engine_prepare(engine, job);
+            if (goes_on(engine, job))
+                continue;
+        }
+        tpd_engine_perform(engine, job);
         end_job(engine, job);
     }
     return NULL;
@@ -33,31 +54,45 @@ static void *reaper_main(void *self) {
             struct tpd_job *job = list;
             list = job->next;
             job->next = NULL;
-            job->stage_ns[TPD_STAGE_QUEUE] += tpd_clock_ns() - job->submitted_ns;
+            count_wait(job);
+            tpd_payload_release(&job->payload); /* one that waited for its device was decoded */
             end_job(engine, job);
         }
     return NULL;
 }
 
-/* One worker a lane, so that every device can be kept busy, and one a core for decoding and encoding. */
-static uint32_t workers_wanted(const struct tpd_engine *engine) {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t wanted = cores > 0 ? (uint64_t)cores : 1;
-    for (uint32_t i = 0; i < engine->slot_count; i++)
-        if (engine->slots[i].role == TPD_ROLE_ACCELERATOR && engine->slots[i].device != NULL)
-            wanted += engine->slots[i].info.lanes;
-    return wanted < TPD_ENGINE_WORKERS_MOST ? (uint32_t)wanted : TPD_ENGINE_WORKERS_MOST;
+static bool start_worker(struct tpd_engine *engine, uint32_t line) {
+    if (engine->worker_count == TPD_ENGINE_WORKERS_MOST)
+        return false;
+    struct tpd_worker *worker = &engine->workers[engine->worker_count];
+    *worker = (struct tpd_worker){.engine = engine, .line = line};
+    if (pthread_create(&worker->thread, NULL, worker_main, worker) != 0)
+        return false;
+    engine->worker_count++;
+    return true;
 }
 
+/* A worker a core on the line where every job begins, and a worker a lane for each device beside the CPU, so that a slow
+ * device keeps nobody from a fast one. Fewer than wanted still work; a line without one would not. */
 static enum tpd_status start_threads(struct tpd_engine *engine, struct tpd_error *error) {
-    uint32_t wanted = workers_wanted(engine);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t wanted = cores < 1 ? 1 : cores > TPD_ENGINE_CORES_MOST ? TPD_ENGINE_CORES_MOST : (uint32_t)cores;
     engine->has_reaper = pthread_create(&engine->reaper, NULL, reaper_main, engine) == 0;
-    while (engine->has_reaper && engine->worker_count < wanted &&
-           pthread_create(&engine->workers[engine->worker_count], NULL, worker_main, engine) == 0)
-        engine->worker_count++;
-    /* Fewer workers than wanted still work; none don't. */
-    if (engine->worker_count == 0)
+    bool is_served = engine->has_reaper && start_worker(engine, 0);
+    for (uint32_t i = 0; i < engine->slot_count; i++) {
+        struct tpd_slot *slot = &engine->slots[i];
+        if (slot->device == NULL || slot->role == TPD_ROLE_HOST)
+            continue;
+        slot->line = i + 1;
+        is_served = is_served && start_worker(engine, slot->line);
+    }
+    if (!is_served)
         return tpd_fail(error, TPD_NO_MEMORY, "the system gave no thread for the engine");
+    for (uint32_t i = 0; i < engine->slot_count; i++)
+        for (uint32_t lane = 1; engine->slots[i].line != 0 && lane < engine->slots[i].info.lanes; lane++)
+            (void)start_worker(engine, engine->slots[i].line);
+    while (--wanted > 0)
+        (void)start_worker(engine, 0);
     return TPD_OK;
 }
 
@@ -74,7 +109,7 @@ enum tpd_status tpd_engine_create_with(const struct tpd_config *config, const st
     memcpy(made->backends, backends, sizeof made->backends);
     atomic_init(&made->strategy, (int)strategy);
     atomic_init(&made->queue_timeout_ns, config->queue_timeout);
-    enum tpd_status status = tpd_job_queue_init(&made->queue, config->queue_depth, error);
+    enum tpd_status status = tpd_job_queue_init(&made->queue, TPD_ENGINE_SLOTS_MOST + 1, config->queue_depth, error);
     if (status != TPD_OK) {
         tpd_free(made);
         return status;
@@ -109,7 +144,7 @@ void tpd_engine_destroy(struct tpd_engine *engine) {
         return;
     tpd_job_queue_end(&engine->queue);
     for (uint32_t i = 0; i < engine->worker_count; i++)
-        (void)pthread_join(engine->workers[i], NULL);
+        (void)pthread_join(engine->workers[i].thread, NULL);
     if (engine->has_reaper)
         (void)pthread_join(engine->reaper, NULL);
     tpd_job_queue_fini(&engine->queue);
@@ -172,7 +207,8 @@ void tpd_engine_run(struct tpd_engine *engine, struct tpd_job *job) {
         job->done(job);
         return;
     }
-    tpd_engine_work(engine, job);
+    tpd_engine_prepare(engine, job);
+    tpd_engine_perform(engine, job);
     end_job(engine, job);
 }
 

@@ -106,7 +106,7 @@ static enum tpd_status choose_among(struct tpd_engine *engine, const struct tpd_
     const struct tpd_slot *unready = NULL;
     struct tpd_error reason;
     enum tpd_status status = TPD_OK;
-    uint_fast32_t least = 0;
+    uint_fast64_t least = 0;
     bool is_any_ready = false, is_found = false;
     for (uint32_t i = 0; i < engine->slot_count; i++) {
         struct tpd_slot *slot = &engine->slots[i];
@@ -119,7 +119,8 @@ static enum tpd_status choose_among(struct tpd_engine *engine, const struct tpd_
             continue;
         }
         is_any_ready = true;
-        uint_fast32_t running = atomic_load_explicit(&slot->running, memory_order_relaxed);
+        uint_fast64_t running = atomic_load_explicit(&slot->running, memory_order_relaxed) +
+                                atomic_load_explicit(&engine->queue.lines[slot->line].count, memory_order_relaxed);
         if (is_found && running >= least)
             continue;
         enum tpd_status fits = fit(engine, job, matrix, slot, &candidate, &reason);

@@ -6,7 +6,7 @@
 
 enum {
     LEAST_SIDE = 32,      /* of a float32 square: 4 KiB */
-    MOST_SIDE = 2048,     /* 16 MiB */
+    MOST_SIDE = 4096,     /* 64 MiB: more than a cache holds; below, a many-cored CPU may win where memory would not let it */
     REPEATS = 3,          /* the best of these, after one that warms up */
     BUDGET_NS = 120000000 /* in all: the start may not wait longer */
 };

@@ -13,7 +13,8 @@
 
 enum {
     TPD_ENGINE_SLOTS_MOST = TPD_DEVICES_MOST + TPD_BACKEND_COUNT, /* devices, and one absent entry a back end */
-    TPD_ENGINE_WORKERS_MOST = 64,
+    TPD_ENGINE_WORKERS_MOST = 192,                                /* cores, at most 64, and a thread a lane */
+    TPD_ENGINE_CORES_MOST = 64,
     /* Up to here the caller's thread does a job sooner than a worker would: a hand-off and its wake-up cost 10 to 50 us,
      * a CPU transpose of 64 KiB about 10. */
     TPD_ENGINE_INLINE_BYTES = 64 << 10
@@ -34,14 +35,13 @@ struct tpd_slot {
     bool has_strategies;
     atomic_bool lost;
     atomic_uint_fast32_t running;
+    uint32_t line; /* of the queue; 0 for the host's, whose workers every job begins on */
 };
 
-/* Where a job goes and how. */
-struct tpd_choice {
-    struct tpd_slot *slot;
-    enum tpd_strategy_id strategy;
-    struct tpd_tile tile;
-    bool may_move; /* neither device nor strategy was asked for: the CPU may redo it */
+struct tpd_worker {
+    pthread_t thread;
+    struct tpd_engine *engine;
+    uint32_t line; /* whose jobs it takes */
 };
 
 struct tpd_engine {
@@ -52,7 +52,8 @@ struct tpd_engine {
     uint64_t crossover_bytes;
     struct tpd_host_pool *pool;
     struct tpd_job_queue queue;
-    pthread_t workers[TPD_ENGINE_WORKERS_MOST], reaper;
+    struct tpd_worker workers[TPD_ENGINE_WORKERS_MOST];
+    pthread_t reaper;
     uint32_t worker_count;
     bool has_reaper;
     /* Reloadable knobs, each taken up on its own. */
@@ -82,7 +83,9 @@ enum tpd_status tpd_engine_choose(struct tpd_engine *engine, const struct tpd_jo
 /* engine_crossover.c: bytes from which the first accelerator's round trip beats the CPU; 0 without one, UINT64_MAX for never. */
 uint64_t tpd_engine_crossover(struct tpd_engine *engine);
 
-/* engine_work.c: decode, transpose, encode; leaves status, answer and times in the job. */
-void tpd_engine_work(struct tpd_engine *engine, struct tpd_job *job);
+/* engine_work.c, the two halves of a job; each leaves status, error and times in it.
+ * prepare: decodes and chooses the device. perform: transposes there and encodes; the job is over afterwards. */
+void tpd_engine_prepare(struct tpd_engine *engine, struct tpd_job *job);
+void tpd_engine_perform(struct tpd_engine *engine, struct tpd_job *job);
 
 #endif

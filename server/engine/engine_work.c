@@ -1,4 +1,4 @@
-/* engine_work.c -- a job from decoded bytes to encoded answer, in the thread that calls. */
+/* engine_work.c -- a job from decoded bytes to encoded answer, in the thread that calls, in two halves. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -97,21 +97,28 @@ static enum tpd_status move_items(struct tpd_engine *engine, struct tpd_job *job
     return TPD_OK;
 }
 
+/* Items in column-major order are, row-major, the transpose already; so are a single row, a single column and nothing. */
+static enum tpd_status choose(struct tpd_engine *engine, struct tpd_job *job) {
+    const struct tpd_payload *payload = &job->payload;
+    bool is_relabel = payload->column_major || tpd_matrix_is_relabel(&payload->matrix);
+    enum tpd_status status = tpd_engine_choose(engine, job, is_relabel ? NULL : &payload->matrix, &job->choice, &job->error);
+    if (is_relabel)
+        job->choice.slot = NULL;
+    return status;
+}
+
 static enum tpd_status transpose(struct tpd_engine *engine, struct tpd_job *job) {
     struct tpd_payload *payload = &job->payload;
-    struct tpd_choice choice;
-    uint64_t bytes;
-    /* Items in column-major order are, row-major, the transpose already; so are a single row, a single column and nothing. */
-    bool is_relabel = payload->column_major || tpd_matrix_is_relabel(&payload->matrix);
-    enum tpd_status status = tpd_matrix_bytes(&payload->matrix, &bytes, &job->error);
-    if (status == TPD_OK)
-        status = tpd_engine_choose(engine, job, is_relabel ? NULL : &payload->matrix, &choice, &job->error);
-    if (status == TPD_OK && !is_relabel)
-        status = move_items(engine, job, &choice, bytes);
-    if (status != TPD_OK)
-        return status;
-    if (is_relabel)
+    if (job->choice.slot != NULL) {
+        uint64_t bytes;
+        enum tpd_status status = tpd_matrix_bytes(&payload->matrix, &bytes, &job->error);
+        if (status == TPD_OK)
+            status = move_items(engine, job, &job->choice, bytes);
+        if (status != TPD_OK)
+            return status;
+    } else {
         job->strategy_name = "relabel";
+    }
     payload->matrix = tpd_matrix_transposed(&payload->matrix);
     payload->column_major = false;
     return TPD_OK;
@@ -126,10 +133,15 @@ static enum tpd_status encode(struct tpd_job *job) {
     return status;
 }
 
-void tpd_engine_work(struct tpd_engine *engine, struct tpd_job *job) {
+void tpd_engine_prepare(struct tpd_engine *engine, struct tpd_job *job) {
     if (job->encode.memory == NULL)
         job->encode.memory = tpd_host_pool_memory(engine->pool);
     job->status = decode(job);
+    if (job->status == TPD_OK)
+        job->status = choose(engine, job);
+}
+
+void tpd_engine_perform(struct tpd_engine *engine, struct tpd_job *job) {
     if (job->status == TPD_OK)
         job->status = transpose(engine, job);
     if (job->status == TPD_OK)

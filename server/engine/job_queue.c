@@ -1,4 +1,4 @@
-/* job_queue.c -- a linked list, a lock held for a few instructions, and a clock. Deadlines are kept by a thread of their own
+/* job_queue.c -- linked lists, a lock held for a few instructions, and a clock. Deadlines are kept by a thread of their own
  * (expire) as well as at the exit (pop): with every worker busy nobody else would look at them. */
 #include "server/engine/job_queue.h"
 
@@ -10,7 +10,7 @@
 /* Least pause between two scans of the list, so that many deadlines in a row cost one scan and not one each. */
 enum { SCAN_PAUSE_NS = 5000000 };
 
-enum tpd_status tpd_job_queue_init(struct tpd_job_queue *queue, uint64_t depth, struct tpd_error *error) {
+enum tpd_status tpd_job_queue_init(struct tpd_job_queue *queue, uint32_t lines, uint64_t depth, struct tpd_error *error) {
     pthread_condattr_t monotonic;
     memset(queue, 0, sizeof *queue);
     queue->depth = depth;
@@ -19,21 +19,23 @@ enum tpd_status tpd_job_queue_init(struct tpd_job_queue *queue, uint64_t depth, 
     if (pthread_condattr_init(&monotonic) != 0)
         return tpd_fail(error, TPD_NO_MEMORY, "the system gave no condition variable");
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    bool work = pthread_cond_init(&queue->work, NULL) == 0;
-    bool overdue = work && pthread_cond_init(&queue->overdue, &monotonic) == 0;
+    bool overdue = pthread_cond_init(&queue->overdue, &monotonic) == 0;
     bool made = overdue && pthread_mutex_init(&queue->lock, NULL) == 0;
     (void)pthread_condattr_destroy(&monotonic);
-    if (made)
+    while (made && queue->line_count < lines && pthread_cond_init(&queue->lines[queue->line_count].work, NULL) == 0)
+        atomic_init(&queue->lines[queue->line_count++].count, 0);
+    if (made && queue->line_count == lines)
         return TPD_OK;
-    if (overdue)
+    if (made)
+        tpd_job_queue_fini(queue);
+    else if (overdue)
         (void)pthread_cond_destroy(&queue->overdue);
-    if (work)
-        (void)pthread_cond_destroy(&queue->work);
     return tpd_fail(error, TPD_NO_MEMORY, "the system gave no lock for the queue");
 }
 
 void tpd_job_queue_fini(struct tpd_job_queue *queue) {
-    (void)pthread_cond_destroy(&queue->work);
+    while (queue->line_count > 0)
+        (void)pthread_cond_destroy(&queue->lines[--queue->line_count].work);
     (void)pthread_cond_destroy(&queue->overdue);
     (void)pthread_mutex_destroy(&queue->lock);
 }
@@ -44,13 +46,37 @@ static enum tpd_status draining(struct tpd_error *error) {
 
 static enum tpd_status overdue(const struct tpd_job *job, uint64_t now_ns, struct tpd_error *error) {
     return tpd_fail(error, TPD_DEADLINE,
-                    "the job waited %" PRIu64 " ms for a worker, past its deadline (queue_timeout); try again later",
+                    "the job waited %" PRIu64 " ms for its turn, past its deadline (queue_timeout); try again later",
                     (now_ns - job->submitted_ns) / 1000000);
+}
+
+/* Under the lock. */
+static void append(struct tpd_job_queue *queue, uint32_t at, struct tpd_job *job) {
+    struct tpd_job_line *line = &queue->lines[at];
+    job->next = NULL;
+    job->queued_ns = tpd_clock_ns();
+    if (line->tail != NULL)
+        line->tail->next = job;
+    else
+        line->head = job;
+    line->tail = job;
+    (void)atomic_fetch_add(&line->count, 1);
+    queue->count++;
+    if (job->deadline_ns < queue->look_ns)
+        (void)pthread_cond_signal(&queue->overdue);
+    (void)pthread_cond_signal(&line->work);
+}
+
+/* Under the lock. A job is counted as running before it is no longer counted as waiting, and the other way round in
+ * forward(): nobody sees an idle queue in between. */
+static void leave(struct tpd_job_queue *queue, struct tpd_job_line *line) {
+    (void)atomic_fetch_add(&queue->running, 1);
+    (void)atomic_fetch_sub(&line->count, 1);
+    queue->count--;
 }
 
 enum tpd_status tpd_job_queue_push(struct tpd_job_queue *queue, struct tpd_job *job, struct tpd_error *error) {
     enum tpd_status status = TPD_OK;
-    job->next = NULL;
     (void)pthread_mutex_lock(&queue->lock);
     if (queue->refusing)
         status = draining(error);
@@ -58,33 +84,35 @@ enum tpd_status tpd_job_queue_push(struct tpd_job_queue *queue, struct tpd_job *
         status = tpd_fail_limit(error, TPD_QUEUE_FULL, queue->depth, queue->count + 1,
                                 "%" PRIu64 " jobs wait already, as many as queue_depth=%" PRIu64 " allows; try again later",
                                 queue->count, queue->depth);
-    if (status == TPD_OK) {
-        if (queue->tail != NULL)
-            queue->tail->next = job;
-        else
-            queue->head = job;
-        queue->tail = job;
-        queue->count++;
-        if (job->deadline_ns < queue->look_ns)
-            (void)pthread_cond_signal(&queue->overdue);
-        (void)pthread_cond_signal(&queue->work);
-    }
+    if (status == TPD_OK)
+        append(queue, 0, job);
     (void)pthread_mutex_unlock(&queue->lock);
     return status;
 }
 
-struct tpd_job *tpd_job_queue_pop(struct tpd_job_queue *queue) {
+enum tpd_status tpd_job_queue_forward(struct tpd_job_queue *queue, uint32_t line, struct tpd_job *job, struct tpd_error *error) {
     (void)pthread_mutex_lock(&queue->lock);
-    while (queue->head == NULL && !queue->ending)
-        (void)pthread_cond_wait(&queue->work, &queue->lock);
-    struct tpd_job *job = queue->head;
+    bool refusing = queue->refusing;
+    if (!refusing) {
+        append(queue, line, job);
+        (void)atomic_fetch_sub(&queue->running, 1);
+    }
+    (void)pthread_mutex_unlock(&queue->lock);
+    return refusing ? draining(error) : TPD_OK;
+}
+
+struct tpd_job *tpd_job_queue_pop(struct tpd_job_queue *queue, uint32_t at) {
+    struct tpd_job_line *line = &queue->lines[at];
+    (void)pthread_mutex_lock(&queue->lock);
+    while (line->head == NULL && !queue->ending)
+        (void)pthread_cond_wait(&line->work, &queue->lock);
+    struct tpd_job *job = line->head;
     bool refusing = queue->refusing;
     if (job != NULL) {
-        queue->head = job->next;
-        if (queue->head == NULL)
-            queue->tail = NULL;
-        queue->count--;
-        (void)atomic_fetch_add(&queue->running, 1);
+        line->head = job->next;
+        if (line->head == NULL)
+            line->tail = NULL;
+        leave(queue, line);
     }
     (void)pthread_mutex_unlock(&queue->lock);
     if (job == NULL)
@@ -100,36 +128,38 @@ struct tpd_job *tpd_job_queue_pop(struct tpd_job_queue *queue) {
     return job;
 }
 
-/* Moves what can't be done any more to a list of its own. Under the lock. */
-static struct tpd_job *take_lapsed(struct tpd_job_queue *queue, uint64_t now_ns, uint64_t *next_ns) {
-    struct tpd_job *list = NULL, **end = &list, *kept_tail = NULL;
-    for (struct tpd_job **at = &queue->head; *at != NULL;) {
+/* Moves what can't be done any more to the end of a list. Under the lock. */
+static struct tpd_job **take_lapsed(struct tpd_job_queue *queue, struct tpd_job_line *line, uint64_t now_ns, struct tpd_job **end,
+                                    uint64_t *next_ns) {
+    struct tpd_job *kept_tail = NULL;
+    for (struct tpd_job **at = &line->head; *at != NULL;) {
         struct tpd_job *job = *at;
         if (queue->refusing || now_ns >= job->deadline_ns) {
             *at = job->next;
             job->next = NULL;
             *end = job;
             end = &job->next;
-            queue->count--;
-            (void)atomic_fetch_add(&queue->running, 1);
+            leave(queue, line);
             continue;
         }
         *next_ns = job->deadline_ns < *next_ns ? job->deadline_ns : *next_ns;
         kept_tail = job;
         at = &job->next;
     }
-    queue->tail = kept_tail;
-    return list;
+    line->tail = kept_tail;
+    return end;
 }
 
 struct tpd_job *tpd_job_queue_expire(struct tpd_job_queue *queue, uint64_t idle_ns) {
-    struct tpd_job *list;
+    struct tpd_job *list = NULL;
     uint64_t now_ns;
     (void)pthread_mutex_lock(&queue->lock);
     for (;;) {
         now_ns = tpd_clock_ns();
         uint64_t look_ns = now_ns + idle_ns;
-        list = take_lapsed(queue, now_ns, &look_ns);
+        struct tpd_job **end = &list;
+        for (uint32_t i = 0; i < queue->line_count; i++)
+            end = take_lapsed(queue, &queue->lines[i], now_ns, end, &look_ns);
         if (list != NULL || queue->ending)
             break;
         if (look_ns < now_ns + SCAN_PAUSE_NS)
@@ -163,8 +193,8 @@ static void close_queue(struct tpd_job_queue *queue, bool ending) {
     queue->refusing = true;
     queue->ending = queue->ending || ending;
     (void)pthread_cond_signal(&queue->overdue);
-    if (ending)
-        (void)pthread_cond_broadcast(&queue->work);
+    for (uint32_t i = 0; ending && i < queue->line_count; i++)
+        (void)pthread_cond_broadcast(&queue->lines[i].work);
     (void)pthread_mutex_unlock(&queue->lock);
 }
 

@@ -111,7 +111,7 @@ def main():
             on_gpu = record["device"].startswith("cuda") and record["kernel_ns"] > 0
             good &= right and on_gpu
             rows.append((name, record, reply, right))
-        devices = json.loads(get(daemon.port, "/stats")[1])["devices"]
+        stats = json.loads(get(daemon.port, "/stats")[1])
         good &= daemon.stop() == 0
 
     print("Start to `/readyz` 200: " + ", ".join(f"{s:.2f} s" for s in starts) + f" (bar: {START_MOST_S:.0f} s).\n")
@@ -123,7 +123,8 @@ def main():
         print(f"| {name} | {r['device']} | {r['strategy']} | {r['tile']} | {r['receive_ns'] / 1e6:.1f} | {r['h2d_ns'] / 1e6:.2f} | {r['kernel_ns']} "
               f"| {rate:.0f} | {r['d2h_ns'] / 1e6:.2f} | {r['total_ns'] / 1e6:.1f} | {'right' if right else 'WRONG'} |")
     print(f"\n`Server-Timing` of the last: `{rows[-1][2].get('server-timing', '')}`\n")
-    print("Devices in `/stats`:\n\n```json\n" + json.dumps(devices, indent=1) + "\n```")
+    print(f"`device=auto` goes to the GPU from {stats['strategy']['crossover_bytes']} bytes (`crossover_bytes`, measured at the start).\n")
+    print("The GPU in `/stats`:\n\n```json\n" + json.dumps(stats["devices"][0], indent=1) + "\n```")
     return 0 if good else 1
 
 

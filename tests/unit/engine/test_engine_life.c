@@ -15,15 +15,23 @@ static void make_jobs(struct rig_job *rigs, int n, struct tpd_engine *engine) {
     make_jobs_in(rigs, n, tpd_engine_memory(engine));
 }
 
+/* Those of the line where every job begins. */
+static uint32_t cpu_workers(const struct tpd_engine *engine) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < engine->worker_count; i++)
+        count += engine->workers[i].line == 0;
+    return count;
+}
+
 /* Workers that hang in the device, so that what comes next stays queued. */
 static uint32_t shut_workers(struct tpd_engine *engine, struct rig_job *rigs, struct tpd_memory *memory) {
     atomic_store(&rig_cpu.shut, true);
-    make_jobs_in(rigs, (int)engine->worker_count, memory);
-    for (uint32_t i = 0; i < engine->worker_count; i++)
+    make_jobs_in(rigs, (int)cpu_workers(engine), memory);
+    for (uint32_t i = 0; i < cpu_workers(engine); i++)
         ck_assert_ok(tpd_engine_submit(engine, &rigs[i].job, &error), error);
-    while ((uint32_t)atomic_load(&rig_cpu.inside) < engine->worker_count)
+    while ((uint32_t)atomic_load(&rig_cpu.inside) < cpu_workers(engine))
         rig_sleep(200000);
-    return engine->worker_count;
+    return cpu_workers(engine);
 }
 
 START_TEST(queue_full) {
@@ -33,8 +41,8 @@ START_TEST(queue_full) {
     struct rig_job busy[TPD_ENGINE_WORKERS_MOST], rigs[3];
     /* One at a time: the queue is shorter than the workers are many. */
     atomic_store(&rig_cpu.shut, true);
-    make_jobs(busy, (int)engine->worker_count, engine);
-    for (uint32_t i = 0; i < engine->worker_count; i++) {
+    make_jobs(busy, (int)cpu_workers(engine), engine);
+    for (uint32_t i = 0; i < cpu_workers(engine); i++) {
         ck_assert_ok(tpd_engine_submit(engine, &busy[i].job, &error), error);
         while ((uint32_t)atomic_load(&rig_cpu.inside) <= i)
             rig_sleep(200000);
@@ -47,7 +55,7 @@ START_TEST(queue_full) {
     struct tpd_engine_counts counts;
     tpd_engine_counts(engine, &counts);
     ck_assert_uint_eq(counts.queued, 2);
-    ck_assert_uint_eq(counts.running, engine->worker_count);
+    ck_assert_uint_eq(counts.running, cpu_workers(engine));
     atomic_store(&rig_cpu.shut, false);
     rig_job_fini(&rigs[2]); /* still the caller's */
     for (int i = 0; i < 2; i++) {
@@ -55,7 +63,7 @@ START_TEST(queue_full) {
         rig_job_good(&rigs[i], "cpu");
         rig_job_fini(&rigs[i]);
     }
-    for (uint32_t i = 0; i < engine->worker_count; i++) {
+    for (uint32_t i = 0; i < cpu_workers(engine); i++) {
         rig_job_wait(&busy[i]);
         rig_job_fini(&busy[i]);
     }
@@ -88,6 +96,43 @@ START_TEST(deadline_while_all_are_busy) {
         rig_job_wait(&busy[i]);
         rig_job_good(&busy[i], "cpu");
         rig_job_fini(&busy[i]);
+    }
+    rig_engine_end(engine);
+}
+END_TEST
+
+/* A device that is slow, with more jobs than it has lanes and the CPU has workers, keeps no other job waiting; what waits for
+ * it still has its deadline, and gives back what it was decoded into. */
+START_TEST(slow_device_is_in_nobodys_way) {
+    struct tpd_config config = rig_config();
+    struct tpd_engine *engine = rig_engine(&config);
+    enum { SLOW = 24 };
+    struct rig_job slow[SLOW], quick;
+    atomic_store(&rig_simt.shut, true);
+    make_jobs(slow, SLOW, engine);
+    for (int i = 0; i < SLOW; i++) {
+        memcpy(slow[i].job.device, "simt", 5);
+        if (i == SLOW - 1)
+            slow[i].job.deadline_ns = tpd_clock_ns() + 50000000;
+        ck_assert_ok(tpd_engine_submit(engine, &slow[i].job, &error), error);
+    }
+    while (atomic_load(&rig_simt.inside) < 2) /* its lanes */
+        rig_sleep(200000);
+    make_jobs(&quick, 1, engine);
+    ck_assert_ok(tpd_engine_submit(engine, &quick.job, &error), error);
+    rig_job_wait(&quick);
+    rig_job_good(&quick, "cpu");
+    rig_job_fini(&quick);
+    rig_job_wait(&slow[SLOW - 1]);
+    ck_assert_int_eq(slow[SLOW - 1].job.status, TPD_DEADLINE);
+    ck_assert_uint_ge(slow[SLOW - 1].job.stage_ns[TPD_STAGE_QUEUE], 40000000);
+    rig_job_fini(&slow[SLOW - 1]);
+    ck_assert_int_eq(atomic_load(&rig_simt.inside), 2);
+    atomic_store(&rig_simt.shut, false);
+    for (int i = 0; i < SLOW - 1; i++) {
+        rig_job_wait(&slow[i]);
+        rig_job_good(&slow[i], "simt");
+        rig_job_fini(&slow[i]);
     }
     rig_engine_end(engine);
 }
@@ -294,6 +339,7 @@ static Suite *suite(void) {
     tcase_add_checked_fixture(tests, rig_reset, NULL);
     tcase_add_test(tests, queue_full);
     tcase_add_test(tests, deadline_while_all_are_busy);
+    tcase_add_test(tests, slow_device_is_in_nobodys_way);
     tcase_add_test(tests, draining);
     tcase_add_test(tests, destroy_with_jobs);
     tcase_add_test(tests, budget_full_and_never);

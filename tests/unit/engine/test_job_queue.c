@@ -5,7 +5,7 @@ static struct tpd_error error;
 static struct tpd_job_queue queue;
 
 static void setup(void) {
-    ck_assert_ok(tpd_job_queue_init(&queue, 3, &error), error);
+    ck_assert_ok(tpd_job_queue_init(&queue, 2, 3, &error), error);
 }
 
 static void teardown(void) {
@@ -31,7 +31,7 @@ START_TEST(first_in_first_out_and_bounded) {
     ck_assert_ptr_nonnull(strstr(error.text, "queue_depth=3"));
     ck_assert_uint_eq(tpd_job_queue_count(&queue), 3);
     for (int i = 0; i < 3; i++) {
-        struct tpd_job *job = tpd_job_queue_pop(&queue);
+        struct tpd_job *job = tpd_job_queue_pop(&queue, 0);
         ck_assert_ptr_eq(job, &jobs[i]);
         ck_assert_int_eq(job->status, TPD_OK);
         ck_assert(!tpd_job_queue_is_idle(&queue));
@@ -56,16 +56,16 @@ START_TEST(deadlines_are_kept_without_a_worker) {
     tpd_job_queue_ended(&queue);
     struct tpd_job again = job_in(60000); /* goes behind what is left, not behind what was taken out */
     ck_assert_ok(tpd_job_queue_push(&queue, &again, &error), error);
-    ck_assert_ptr_eq(tpd_job_queue_pop(&queue), &late);
-    ck_assert_ptr_eq(tpd_job_queue_pop(&queue), &last);
-    ck_assert_ptr_eq(tpd_job_queue_pop(&queue), &again);
+    ck_assert_ptr_eq(tpd_job_queue_pop(&queue, 0), &late);
+    ck_assert_ptr_eq(tpd_job_queue_pop(&queue, 0), &last);
+    ck_assert_ptr_eq(tpd_job_queue_pop(&queue, 0), &again);
 }
 END_TEST
 
 START_TEST(overdue_at_the_exit) {
     struct tpd_job job = job_in(0);
     ck_assert_ok(tpd_job_queue_push(&queue, &job, &error), error);
-    ck_assert_ptr_eq(tpd_job_queue_pop(&queue), &job);
+    ck_assert_ptr_eq(tpd_job_queue_pop(&queue, 0), &job);
     ck_assert_int_eq(job.status, TPD_DEADLINE);
 }
 END_TEST
@@ -98,7 +98,7 @@ START_TEST(refusing_empties_it) {
     tpd_job_queue_refuse(&queue);
     ck_assert_int_eq(tpd_job_queue_push(&queue, &more, &error), TPD_DRAINING);
     ck_assert(!tpd_job_queue_enter(&queue));
-    ck_assert_ptr_eq(tpd_job_queue_pop(&queue), &jobs[0]);
+    ck_assert_ptr_eq(tpd_job_queue_pop(&queue, 0), &jobs[0]);
     ck_assert_int_eq(jobs[0].status, TPD_DRAINING);
     struct tpd_job *list = tpd_job_queue_expire(&queue, 1000000);
     ck_assert_ptr_eq(list, &jobs[1]);
@@ -108,8 +108,33 @@ START_TEST(refusing_empties_it) {
         tpd_job_queue_ended(&queue);
     ck_assert(tpd_job_queue_is_idle(&queue));
     tpd_job_queue_end(&queue);
-    ck_assert_ptr_null(tpd_job_queue_pop(&queue));
+    ck_assert_ptr_null(tpd_job_queue_pop(&queue, 0));
     ck_assert_ptr_null(tpd_job_queue_expire(&queue, 1000000));
+}
+END_TEST
+
+/* A job that goes on to another line is counted all the while, needs no place of its own, and is nobody's but that line's. */
+START_TEST(forwarded_to_another_line) {
+    struct tpd_job jobs[4];
+    for (int i = 0; i < 4; i++)
+        jobs[i] = job_in(60000);
+    ck_assert_ok(tpd_job_queue_push(&queue, &jobs[0], &error), error);
+    ck_assert_ptr_eq(tpd_job_queue_pop(&queue, 0), &jobs[0]);
+    for (int i = 1; i < 4; i++)
+        ck_assert_ok(tpd_job_queue_push(&queue, &jobs[i], &error), error);
+    ck_assert_ok(tpd_job_queue_forward(&queue, 1, &jobs[0], &error), error); /* full, and inside already */
+    ck_assert_uint_eq(tpd_job_queue_count(&queue), 4);
+    ck_assert(!tpd_job_queue_is_idle(&queue));
+    ck_assert_ptr_eq(tpd_job_queue_pop(&queue, 1), &jobs[0]);
+    for (int i = 1; i < 4; i++)
+        ck_assert_ptr_eq(tpd_job_queue_pop(&queue, 0), &jobs[i]);
+    tpd_job_queue_refuse(&queue);
+    ck_assert_int_eq(tpd_job_queue_forward(&queue, 1, &jobs[1], &error), TPD_DRAINING);
+    for (int i = 0; i < 4; i++) {
+        ck_assert(!tpd_job_queue_is_idle(&queue));
+        tpd_job_queue_ended(&queue);
+    }
+    ck_assert(tpd_job_queue_is_idle(&queue));
 }
 END_TEST
 
@@ -118,6 +143,7 @@ static Suite *suite(void) {
     TCase *tests = tcase_create("job_queue");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, first_in_first_out_and_bounded);
+    tcase_add_test(tests, forwarded_to_another_line);
     tcase_add_test(tests, deadlines_are_kept_without_a_worker);
     tcase_add_test(tests, overdue_at_the_exit);
     tcase_add_test(tests, sooner_deadline_wakes);
