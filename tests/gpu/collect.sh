@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/gpu/collect.sh BUILD DEST -- makes a folder that a GPU machine without our build dependencies can run.
 #
-# Copies transposed, test_cuda and bench_strategies (and curl, for machines that have none) to DEST/bin, every shared
+# Copies transposed, test_cuda and the benches (and curl, for machines that have none) to DEST/bin, every shared
 # library they need, except those that each Linux has, to DEST/lib, and notes the commit. Then, over there:
 #     tests/gpu/run_gpu.sh DEST RESULTS.md
 set -euo pipefail
@@ -10,7 +10,7 @@ dest=${2:?usage: tests/gpu/collect.sh BUILD DEST}
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 mkdir -p "$dest/bin" "$dest/lib"
-for name in transposed test_cuda bench_strategies; do
+for name in transposed test_cuda bench_strategies bench_overlap; do
   [ -x "$build/bin/$name" ] || { echo "collect.sh: $build/bin/$name is not there: build it with -DTRANSPOSED_CUDA=ON" >&2; exit 1; }
   cp -f "$build/bin/$name" "$dest/bin/$name"
   strip --strip-debug "$dest/bin/$name"

@@ -62,6 +62,7 @@ else
   put "## compute-sanitizer" "" "Not run: it is not installed here." ""
 fi
 part "Kernel time of each strategy, beside a device-to-device copy" 200 "${ours[@]}" "$bin/bench_strategies"
+part "Runs that overlap on one device" 60 "${ours[@]}" "$bin/bench_overlap"
 part "The daemon, asked by curl" 120 python3 "$here/ask_daemon.py" "$carried"
 
 say "written: $results"
