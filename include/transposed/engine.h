@@ -21,7 +21,7 @@ struct tpd_engine_counts {
     uint64_t host_budget_bytes, host_used_bytes; /* blocks held by requests */
     uint64_t host_cached_bytes;                  /* blocks kept for the next request, part of neither */
     uint64_t pinned_bytes;                       /* page-locked, used or cached */
-    uint64_t crossover_bytes;                    /* device=auto goes to the first GPU from here; 0: there is none */
+    uint64_t crossover_bytes;                    /* device=auto goes to a GPU from here; 0: never */
 };
 
 /* Borrows config until destroy. Opens the devices that config names, warms them and starts the workers. A GPU that can't be used

@@ -5,10 +5,11 @@
 #include "transposed/clock.h"
 
 enum {
-    LEAST_SIDE = 32,      /* of a float32 square: 4 KiB */
-    MOST_SIDE = 4096,     /* 64 MiB: more than a cache holds; below, a many-cored CPU may win where memory would not let it */
-    REPEATS = 3,          /* the best of these, after one that warms up */
-    BUDGET_NS = 120000000 /* in all: the start may not wait longer */
+    LEAST_SIDE = 32,       /* of a float32 square: 4 KiB */
+    MOST_SIDE = 8192,      /* 256 MiB: where a GPU wins by little over many cores, it does only past every cache */
+    REPEATS = 3,           /* the best of these, after one that warms up */
+    BUDGET_NS = 600000000, /* no new size after that: the start may not wait longer */
+    BUDGET_SHARE = 16      /* of the host budget, at most, for the largest pair of blocks */
 };
 
 /* UINT64_MAX when the device fails. */
@@ -58,16 +59,19 @@ uint64_t tpd_engine_crossover(struct tpd_engine *engine) {
     struct tpd_slot *gpu = tpd_engine_first(engine, TPD_ROLE_ACCELERATOR), *cpu = tpd_engine_first(engine, TPD_ROLE_HOST);
     if (gpu == NULL)
         return 0;
-    uint64_t crossover = UINT64_MAX, start_ns = tpd_clock_ns();
+    struct tpd_host_pool_counts counts;
+    tpd_host_pool_counts(engine->pool, &counts);
+    uint64_t crossover = 0, start_ns = tpd_clock_ns();
     for (uint64_t side = LEAST_SIDE; side <= MOST_SIDE && tpd_clock_ns() - start_ns < BUDGET_NS; side *= 2) {
         bool gpu_wins = false;
-        if (!compare(engine, gpu, cpu, side, &gpu_wins))
+        uint64_t bytes = side * side * 4;
+        if (2 * bytes > counts.budget_bytes / BUDGET_SHARE || !compare(engine, gpu, cpu, side, &gpu_wins))
             break;
         /* The smallest size from which on it always won. */
         if (!gpu_wins)
-            crossover = UINT64_MAX;
-        else if (crossover == UINT64_MAX)
-            crossover = side * side * 4;
+            crossover = 0;
+        else if (crossover == 0)
+            crossover = bytes;
     }
     return tpd_slot_is_ready(gpu) ? crossover : 0;
 }

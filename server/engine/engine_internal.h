@@ -80,7 +80,7 @@ struct tpd_slot *tpd_engine_first(struct tpd_engine *engine, enum tpd_role role)
 enum tpd_status tpd_engine_choose(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
                                   struct tpd_choice *choice, struct tpd_error *error) TPD_CHECKED;
 
-/* engine_crossover.c: bytes from which the first accelerator's round trip beats the CPU; 0 without one, UINT64_MAX for never. */
+/* engine_crossover.c: bytes from which the first accelerator's round trip beats the CPU; 0: it never does. */
 uint64_t tpd_engine_crossover(struct tpd_engine *engine);
 
 /* engine_work.c, the two halves of a job; each leaves status, error and times in it.

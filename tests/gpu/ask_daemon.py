@@ -123,7 +123,8 @@ def main():
         print(f"| {name} | {r['device']} | {r['strategy']} | {r['tile']} | {r['receive_ns'] / 1e6:.1f} | {r['h2d_ns'] / 1e6:.2f} | {r['kernel_ns']} "
               f"| {rate:.0f} | {r['d2h_ns'] / 1e6:.2f} | {r['total_ns'] / 1e6:.1f} | {'right' if right else 'WRONG'} |")
     print(f"\n`Server-Timing` of the last: `{rows[-1][2].get('server-timing', '')}`\n")
-    print(f"`device=auto` goes to the GPU from {stats['strategy']['crossover_bytes']} bytes (`crossover_bytes`, measured at the start).\n")
+    crossover = stats["strategy"]["crossover_bytes"]
+    print(f"`device=auto` goes to the GPU {'never' if crossover is None else f'from {crossover} bytes'} (`crossover_bytes`, measured at the start).\n")
     print("The GPU in `/stats`:\n\n```json\n" + json.dumps(stats["devices"][0], indent=1) + "\n```")
     return 0 if good else 1
 
