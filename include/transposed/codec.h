@@ -111,6 +111,8 @@ enum tpd_codec_id tpd_codec_by_type(const char *type);
 enum tpd_codec_id tpd_codec_by_path(const char *path);
 /* By the body's first bytes; TPD_CODEC_COUNT when none knows it. */
 enum tpd_codec_id tpd_codec_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options);
+/* Of a body that no format knows: half a sentence on what it seems to be and what to do, static; "" when nothing is known. */
+const char *tpd_codec_guess(const unsigned char *head, size_t head_bytes);
 /* What Accept allows, best first by q and then by table order; `same` (the input's) is preferred among equals.
  * NULL or "" means anything. TPD_CODEC_COUNT when it allows nothing that is made here. */
 enum tpd_codec_id tpd_codec_accept(const char *accept, enum tpd_codec_id same);
@@ -118,8 +120,9 @@ enum tpd_codec_id tpd_codec_accept(const char *accept, enum tpd_codec_id same);
 /* Changes a payload's kind so that `out` can write it: cells become binary items of dtype (or of the least type that holds
  * them all: bool, int64, uint64, float64), big-endian items are swapped for formats that have only one order, and so on.
  * A no-op when out takes the payload. Before or after the transpose: it keeps the order of items.
- * Fails with TPD_OUT_OF_RANGE, TPD_NONFINITE, TPD_MALFORMED (a cell that is no number: names row, column and text),
- * TPD_UNSUPPORTED (opaque items to text). */
+ * Fails with TPD_OUT_OF_RANGE (a cell that is no value of the dtype, or no number at all: names row, column and text),
+ * TPD_BAD_PARAMETER (a dtype where cells stay cells; the body's own and the complex ones may be named), TPD_UNSUPPORTED (opaque
+ * items to text). */
 enum tpd_status tpd_payload_convert(struct tpd_payload *payload, enum tpd_codec_id out, const struct tpd_encode_options *options,
                                     struct tpd_error *error) TPD_CHECKED;
 

@@ -24,10 +24,11 @@ enum tpd_status tpd_codec_item(const struct tpd_decode_options *options, enum tp
 static enum tpd_status raw_matrix(const struct tpd_decode_options *options, struct tpd_matrix *matrix, struct tpd_error *error) {
     if (!options->has_rows || !options->has_cols)
         return tpd_fail(error, TPD_BAD_PARAMETER,
-                        "%s is missing: raw items do not say their shape; add ?rows=R&cols=C (and dtype=, default float32)",
-                        options->has_rows   ? "cols"
-                        : options->has_cols ? "rows"
-                                            : "rows and cols");
+                        "%s missing: raw items do not say their shape; give both, rows=R&cols=C in a URL or --rows R --cols C in "
+                        "a command, and a dtype that is not float32 as well",
+                        options->has_rows   ? "cols is"
+                        : options->has_cols ? "rows is"
+                                            : "rows and cols are");
     matrix->rows = options->rows;
     matrix->cols = options->cols;
     matrix->batch = options->has_batch ? options->batch : 1;
@@ -41,10 +42,11 @@ bool tpd_codec_raw_fits(const struct tpd_decode_options *options) {
            tpd_matrix_bytes(&matrix, &bytes, NULL) == TPD_OK && bytes == options->content_bytes;
 }
 
+/* A shape in the request, even half of one: what is said of it then is which half is missing. */
 static bool raw_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options) {
     (void)head;
     (void)head_bytes;
-    return options->has_rows && options->has_cols;
+    return options->has_rows || options->has_cols || options->has_itemsize;
 }
 
 static enum tpd_status raw_open(const struct tpd_decode_options *options, struct tpd_decoder **decoder, struct tpd_error *error) {

@@ -62,6 +62,21 @@ enum tpd_codec_id tpd_codec_sniff(const unsigned char *head, size_t head_bytes, 
     return (enum tpd_codec_id)i;
 }
 
+const char *tpd_codec_guess(const unsigned char *head, size_t head_bytes) {
+    static const char *const words[] = {"null", "true", "false"};
+    size_t i = 0;
+    while (i < head_bytes && head[i] != '\0' && strchr(" \t\r\n", head[i]) != NULL)
+        i++;
+    if (i == head_bytes)
+        return i == 0 ? "it is empty" : "it begins with nothing but space";
+    if (head_bytes >= 4 && memcmp(head, "PK\x03\x04", 4) == 0)
+        return "it is an archive, as numpy.savez makes; save one array alone, numpy.save('a.npy', a)";
+    bool bare = head[i] == '"' || head[i] == '-' || (head[i] >= '0' && head[i] <= '9');
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        bare = bare || (head_bytes - i >= strlen(words[w]) && memcmp(head + i, words[w], strlen(words[w])) == 0);
+    return bare ? "it begins with a bare value; in JSON a matrix is an array of rows, [[1,2],[3,4]], or an object with data" : "";
+}
+
 void tpd_payload_release(struct tpd_payload *payload) {
     tpd_block_release(&payload->items);
     tpd_block_release(&payload->text);

@@ -115,6 +115,9 @@ static enum tpd_status read_value(struct body *b, unsigned key) {
 
 static enum tpd_status read_key(struct body *b, unsigned *key) {
     const unsigned char *start = b->at;
+    if (*start == '}' && b->has == 0)
+        return tpd_json_fail(b->scan, TPD_MALFORMED, start,
+                             "the object is empty, key 'data' is missing; write {\"data\":[[1,2],[3,4]]}");
     if (*start != '"')
         return tpd_json_fail(b->scan, TPD_MALFORMED, start, "a key in double quotes is expected");
     const unsigned char *end = tpd_json_string(b->scan, start);

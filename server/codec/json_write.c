@@ -86,7 +86,7 @@ static enum tpd_status make_room(struct writer *w, uint64_t tail) {
     double each = w->written != 0 ? (double)w->block.bytes / (double)w->written : TPD_NUMBER_TEXT_MOST;
     double guess = (double)need + each * 1.05 * (double)(w->items - w->written);
     if (guess > (double)(SIZE_MAX / 2))
-        return tpd_fail(w->error, TPD_TOO_LARGE, "the JSON text is larger than any memory; ask for npy or raw");
+        return tpd_fail(w->error, TPD_TOO_LARGE, "the JSON text is larger than any memory; ask for a binary format");
     return tpd_block_grow(&w->block, (size_t)guess, w->error);
 }
 
@@ -103,7 +103,7 @@ static enum tpd_status add_numbers(struct writer *w, uint64_t count, uint64_t ta
             return tpd_fail(w->error, TPD_NONFINITE,
                             "row %" PRIu64 ", column %" PRIu64
                             " (from 0) of the answer is NaN or infinite, for which JSON has no word; "
-                            "ask for nonfinite=null or nonfinite=string, or for npy",
+                            "ask for nonfinite=null or nonfinite=string, or for a binary format",
                             w->written / m->cols % m->rows, w->written % m->cols);
         w->written++;
         to[bytes] = ',';
@@ -148,7 +148,7 @@ enum tpd_status tpd_json_write(struct tpd_payload *payload, const struct tpd_enc
                                struct tpd_error *error) {
     struct writer w = {.payload = payload, .options = options, .error = error, .items = tpd_matrix_items(&payload->matrix)};
     if (!payload->cells && tpd_dtype_kind(payload->matrix.dtype) == TPD_KIND_OPAQUE)
-        return tpd_fail(error, TPD_UNSUPPORTED, "opaque items have no text; name their dtype, or ask for npy or raw");
+        return tpd_fail(error, TPD_UNSUPPORTED, "opaque items have no text; name their dtype, or ask for a binary format");
     w.nested = payload->form.json != TPD_JSON_OBJECT_FLAT;
     w.has_batch = payload->form.json_has_batch || payload->form.npy_has_batch || payload->matrix.batch != 1;
     bool object = payload->form.json != TPD_JSON_NESTED;
@@ -157,7 +157,7 @@ enum tpd_status tpd_json_write(struct tpd_payload *payload, const struct tpd_enc
     uint64_t marks;
     if (!punctuation(&w, &marks) || marks > SIZE_MAX / 4)
         return tpd_fail(error, TPD_TOO_LARGE,
-                        "%" PRIu64 " x %" PRIu64 " rows are more JSON text than any memory holds; ask for npy or raw",
+                        "%" PRIu64 " x %" PRIu64 " rows are more JSON text than any memory holds; ask for a binary format",
                         payload->matrix.batch, payload->matrix.rows);
     /* Cells: the exact size. Numbers: room for the marks now, the numbers' own as they come. */
     uint64_t bytes = head_bytes + marks + COPY_BYTES + 1;

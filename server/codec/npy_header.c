@@ -143,10 +143,11 @@ static enum tpd_status read_entry(struct reader *r, struct tpd_npy_header *heade
 /* In Fortran order, items of a batch are interleaved: only a batch of one is a matrix in that order. */
 static enum tpd_status fill_shape(const struct reader *r, struct tpd_npy_header *header, const uint64_t *shape, int rank) {
     if (rank < 2 || rank > TPD_NPY_RANK_MOST)
-        return tpd_fail(
-            r->error, TPD_UNSUPPORTED,
-            "the array has %d dimension%s; a matrix has 2 and a batch of them 3: reshape it first, e.g. a.reshape(1, -1)", rank,
-            rank == 1 ? "" : "s");
+        return tpd_fail(r->error, TPD_UNSUPPORTED, "the array has %d dimension%s; a matrix has 2 and a batch of them 3: %s", rank,
+                        rank == 1 ? "" : "s",
+                        rank == 0   ? "a.reshape(1, 1) makes a matrix of this one number"
+                        : rank == 1 ? "a.reshape(1, -1) makes a row of it, a.reshape(-1, 1) a column"
+                                    : "a.reshape(-1, *a.shape[-2:]) makes a batch of its matrices");
     header->has_batch = rank == 3;
     header->matrix.batch = rank == 3 ? shape[0] : 1;
     header->matrix.rows = shape[rank - 2];
@@ -195,7 +196,10 @@ enum tpd_status tpd_npy_prefix(const unsigned char *head, size_t head_bytes, siz
     if (head_bytes < 8)
         return TPD_OK;
     if (head[6] < 1 || head[6] > 3 || head[7] != 0)
-        return tpd_fail_at(error, TPD_UNSUPPORTED, 6, "npy version %d.%d is not read; 1.0, 2.0 and 3.0 are", head[6], head[7]);
+        return tpd_fail_at(error, TPD_UNSUPPORTED, 6,
+                           "npy version %d.%d is not read; 1.0, 2.0 and 3.0 are. Was the file changed on its way? curl sends one "
+                           "as it is with --data-binary @FILE; with -d it leaves bytes out",
+                           head[6], head[7]);
     size_t length_bytes = head[6] == 1 ? 2 : 4, bytes = 0;
     *dict_at = 8 + length_bytes;
     if (head_bytes < *dict_at)

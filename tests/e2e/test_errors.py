@@ -41,6 +41,7 @@ class Errors(unittest.TestCase):
             (b"\0" * 24, "?rows=-2&cols=3", RAW, 400, "bad-parameter"),
             (b"\0" * 24, "?rows=9223372036854775807&cols=9223372036854775807", RAW, 422, "size-overflow"),
             (b"[[300]]", "?dtype=uint8", JSON, None, None),
+            (b"[[3]]", "?dtype=int8", JSON, 400, "bad-parameter"),
         ]:
             with self.subTest(body=body[:30], query=query):
                 answer = post(body, query, type, accept=NPY if query == "?dtype=uint8" else None)

@@ -115,10 +115,13 @@ texts = {
     "complex": ('{"data":[[[1, 2],[3,4]]],"dtype":"complex64"}', '{"dtype":"complex64","data":[[[1, 2]],[[3,4]]]}'),
     "complex_flat": ('{"data":[[1,2],[3,4]],"shape":[1,2],"dtype":"complex128"}',
                      '{"shape":[2,1],"dtype":"complex128","data":[[1,2],[3,4]]}'),
+    "own_dtype": ('{"dtype":"int8","data":[[300,2]]}', '{"dtype":"int8","data":[[300],[2]]}'),
+    "complex_dtype": ("[[[1, 2],[3,4]]]", "[[[1, 2]],[[3,4]]]"),
     "surrogate": ('[["\\ud83d\\ude00","\\u00e9"]]', '[["\\ud83d\\ude00"],["\\u00e9"]]'),
 }
+params = {"own_dtype": "dtype=int8", "complex_dtype": "dtype=complex64"}
 for name, (given, wanted) in texts.items():
-    put(HERE, f"json_{name}.in.json", given)
+    put(HERE, f"json_{name}.in.json", given, params.get(name, ""))
     put(HERE, f"json_{name}.out.json", wanted)
 
 
@@ -207,8 +210,10 @@ bad_json("out-of-range", "float16", "[[65520]]", "dtype=float16&to=npy")
 bad_json("out-of-range", "float64", "[[1e400]]", "to=npy")
 bad_json("out-of-range", "null-int", "[[null]]", "dtype=int32&to=npy")
 bad_json("out-of-range", "e4m3-infinity", '[["Infinity"]]', "dtype=float8_e4m3&to=npy")
-bad_json("malformed", "word-to-number", '[["abc"]]', "to=npy")
-bad_json("malformed", "number-in-string", '[["1.5"]]', "dtype=float64&to=raw")
+bad_json("out-of-range", "word-to-number", '[["abc"]]', "to=npy")
+bad_json("out-of-range", "number-in-string", '[["1.5"]]', "dtype=float64&to=raw")
+bad_json("bad-parameter", "dtype-idle", "[[1]]", "dtype=int8")
+bad_json("bad-parameter", "dtype-other", '{"dtype":"int16","data":[[1]]}', "dtype=int8")
 bad_json("too-large", "body", "[[1,2,3]]", "most=8")
 
 

@@ -245,6 +245,95 @@ START_TEST(test_places) {
 }
 END_TEST
 
+/* What is refused says what to do instead, and that this would help. */
+START_TEST(test_advice) {
+    static const struct {
+        enum tpd_codec_id in, out;
+        const char *body;
+        size_t bytes;
+        enum tpd_dtype dtype; /* TPD_DTYPE_OPAQUE: none */
+        enum tpd_status status;
+        const char *words[3];
+    } cases[] = {
+        {TPD_CODEC_JSON,
+         TPD_CODEC_NPY,
+         "[[1,\"a b\"]]",
+         0,
+         TPD_DTYPE_OPAQUE,
+         TPD_OUT_OF_RANGE,
+         {"row 0, column 1", "'\"a b\"' is no number", "ask for json"}},
+        {TPD_CODEC_JSON, TPD_CODEC_RAW, "[[true]]", 0, TPD_DTYPE_INT8, TPD_OUT_OF_RANGE, {"'true'", "ask for json", "int8"}},
+        {TPD_CODEC_JSON,
+         TPD_CODEC_RAW,
+         "[[300]]",
+         0,
+         TPD_DTYPE_INT8,
+         TPD_OUT_OF_RANGE,
+         {"'300'", "ask for another dtype", "int8"}},
+        {TPD_CODEC_JSON,
+         TPD_CODEC_JSON,
+         "[[3]]",
+         0,
+         TPD_DTYPE_INT8,
+         TPD_BAD_PARAMETER,
+         {"dtype is int8", "leave dtype out", "json"}},
+        {TPD_CODEC_JSON,
+         TPD_CODEC_JSON,
+         "{ }",
+         0,
+         TPD_DTYPE_OPAQUE,
+         TPD_MALFORMED,
+         {"key 'data' is missing", "[[1,2],[3,4]]", ""}},
+        {TPD_CODEC_JSON, TPD_CODEC_JSON, "{\"data\":[[1]],}", 0, TPD_DTYPE_OPAQUE, TPD_MALFORMED, {"a key", "", ""}},
+        {TPD_CODEC_NPY, TPD_CODEC_NPY, "\x93NUMPY\x01\x61", 8, TPD_DTYPE_OPAQUE, TPD_UNSUPPORTED, {"1.97", "--data-binary", ""}},
+        {TPD_CODEC_RAW,
+         TPD_CODEC_RAW,
+         "",
+         0,
+         TPD_DTYPE_OPAQUE,
+         TPD_BAD_PARAMETER,
+         {"rows and cols are missing", "rows=R&cols=C", "--rows R --cols C"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tpd_decode_options decode = from_heap();
+        struct tpd_encode_options encode = to_heap();
+        struct tpd_encoded answer;
+        struct tpd_error error = {0};
+        decode.has_dtype = encode.has_dtype = cases[i].dtype != TPD_DTYPE_OPAQUE;
+        decode.dtype = encode.dtype = cases[i].dtype;
+        size_t bytes = cases[i].bytes != 0 ? cases[i].bytes : strlen(cases[i].body);
+        enum tpd_status status =
+            codec_road(cases[i].in, cases[i].out, &decode, &encode, cases[i].body, bytes, 0, NULL, &answer, &error);
+        ck_assert_msg(status == cases[i].status, "case %zu: %s: %s", i, tpd_status_slug(status), error.text);
+        for (int w = 0; w < 3; w++)
+            ck_assert_msg(strstr(error.text, cases[i].words[w]) != NULL, "case %zu: no '%s' in: %s", i, cases[i].words[w],
+                          error.text);
+    }
+}
+END_TEST
+
+/* What an array of too few or too many dimensions is told keeps its matrices whole. */
+START_TEST(test_ranks) {
+    static const struct {
+        const char *shape, *advice;
+    } cases[] = {{"()", "a.reshape(1, 1)"}, {"(6,)", "a.reshape(1, -1)"}, {"(1, 1, 2, 3)", "a.reshape(-1, *a.shape[-2:])"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tpd_decode_options decode = from_heap();
+        struct tpd_encode_options encode = to_heap();
+        struct tpd_encoded answer;
+        struct tpd_error error = {0};
+        char body[256] = "\x93NUMPY\x01";
+        int length =
+            snprintf(body + 10, sizeof body - 10, "{'descr': '|u1', 'fortran_order': False, 'shape': %s, }\n", cases[i].shape);
+        body[8] = (char)length;
+        ck_assert_int_eq(
+            codec_road(TPD_CODEC_NPY, TPD_CODEC_NPY, &decode, &encode, body, 10 + (size_t)length, 0, NULL, &answer, &error),
+            TPD_UNSUPPORTED);
+        ck_assert_msg(strstr(error.text, cases[i].advice) != NULL, "%s: %s", cases[i].shape, error.text);
+    }
+}
+END_TEST
+
 START_TEST(test_limits) {
     struct tpd_decode_options decode = from_heap();
     struct tpd_encode_options encode = to_heap();
@@ -323,6 +412,8 @@ static Suite *suite(void) {
     tcase_add_test(c, test_starve);
     tcase_add_test(c, test_places);
     tcase_add_test(c, test_limits);
+    tcase_add_test(c, test_advice);
+    tcase_add_test(c, test_ranks);
     tcase_add_test(c, test_no_copy);
     suite_add_tcase(s, c);
     return s;

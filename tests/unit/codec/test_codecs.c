@@ -49,12 +49,40 @@ START_TEST(test_sniff) {
     ck_assert_int_eq(sniff("", 0, &shape), TPD_CODEC_RAW);
     ck_assert_int_eq(sniff("[\x01\x02\x03", 4, &shape), TPD_CODEC_RAW);
     ck_assert_int_eq(sniff("1,2", 3, &none), TPD_CODEC_COUNT);
+    /* Half a shape: raw then says which half is missing. */
+    struct tpd_decode_options half = {.has_rows = true, .rows = 2}, item = {.has_itemsize = true, .itemsize = 4};
+    ck_assert_int_eq(sniff("\x01\x02", 2, &half), TPD_CODEC_RAW);
+    ck_assert_int_eq(sniff("\x01\x02", 2, &item), TPD_CODEC_RAW);
+    ck_assert_int_eq(sniff("[1]", 3, &half), TPD_CODEC_JSON);
     /* Text of just the size that the shape asks for: the items happen to look like it. */
     shape.has_content_bytes = true;
     shape.content_bytes = 24;
     ck_assert_int_eq(sniff("[1,2,3,4,5,6,7,8,9,1,2,3]", 24, &shape), TPD_CODEC_RAW);
     shape.content_bytes = 25;
     ck_assert_int_eq(sniff("[1,2,3,4,5,6,7,8,9,1,2,3]", 25, &shape), TPD_CODEC_JSON);
+}
+END_TEST
+
+START_TEST(test_guess) {
+    static const struct {
+        const char *head, *word;
+    } cases[] = {{"", "empty"},
+                 {" \n", "space"},
+                 {"PK\x03\x04 and more", "numpy.savez"},
+                 {"123", "[[1,2],[3,4]]"},
+                 {" \"abc\"", "bare"},
+                 {"null", "bare"},
+                 {"-1", "bare"},
+                 {"false", "bare"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *guess = tpd_codec_guess((const unsigned char *)cases[i].head, strlen(cases[i].head));
+        ck_assert_msg(strstr(guess, cases[i].word) != NULL, "'%s': %s", cases[i].head, guess);
+    }
+    /* Nothing is said of what nobody knows, and a head that ends early is not read past its end. */
+    ck_assert_str_eq(tpd_codec_guess((const unsigned char *)"what is this", 12), "");
+    ck_assert_str_eq(tpd_codec_guess((const unsigned char *)"nul", 3), "");
+    ck_assert_str_eq(tpd_codec_guess((const unsigned char *)"PK", 2), "");
+    ck_assert_str_eq(tpd_codec_guess((const unsigned char *)"\0\0", 2), "");
 }
 END_TEST
 
@@ -133,6 +161,7 @@ static Suite *suite(void) {
     TCase *c = tcase_create("table");
     tcase_add_test(c, test_lookups);
     tcase_add_test(c, test_sniff);
+    tcase_add_test(c, test_guess);
     tcase_add_test(c, test_accept);
     tcase_add_test(c, test_accept_hostile);
     suite_add_tcase(s, c);
