@@ -56,9 +56,10 @@ void tpd_config_defaults(struct tpd_config *config);
 /* One knob from text. Fails with TPD_CONFIG: names the key, the value and the range. */
 enum tpd_status tpd_config_set(struct tpd_config *config, enum tpd_knob knob, const char *text, enum tpd_config_source source,
                                struct tpd_error *error) TPD_CHECKED;
-/* What no knob can see alone: two listeners on one address, a list of devices that can't be read. Once, after the last set().
- * Fails with TPD_CONFIG: names the knobs, their values and the way out. */
-enum tpd_status tpd_config_check(const struct tpd_config *config, struct tpd_error *error) TPD_CHECKED;
+/* What a knob's type can't see: an address or a list of devices that can't be read, two listeners on one address. Once, after
+ * the last set(). Fails with TPD_CONFIG: names the knobs, their values and the way out; *from is where the value came from. */
+enum tpd_status tpd_config_check(const struct tpd_config *config, enum tpd_config_source *from,
+                                 struct tpd_error *error) TPD_CHECKED;
 /* A JSON file, at most 1 MiB: an object of knobs. Fails with TPD_CONFIG (unknown key, wrong type, range, duplicate key), TPD_IO.
  */
 enum tpd_status tpd_config_read_file(struct tpd_config *config, const char *path, struct tpd_error *error) TPD_CHECKED;

@@ -13,14 +13,15 @@ static int wrong(struct tpd_error *error, const char *word, const char *what) {
     return TPD_ARG_WRONG;
 }
 
-/* The value behind '=' or in the next word. */
+/* The value behind '=' or in the next word; but a next word that looks like an option is one: the value was forgotten. */
 static bool take_value(struct tpd_args *args, const char *equals) {
-    if (equals != NULL)
+    if (equals != NULL) {
         args->value = equals + 1;
-    else if (args->at < args->argc)
-        args->value = args->argv[args->at++];
-    else
+        return true;
+    }
+    if (args->at >= args->argc || (args->argv[args->at][0] == '-' && args->argv[args->at][1] != '\0'))
         return false;
+    args->value = args->argv[args->at++];
     return true;
 }
 
@@ -56,7 +57,7 @@ static int next_long(struct tpd_args *args, const char *word, struct tpd_error *
     if (!wants_value && equals != NULL)
         return wrong(error, word, "takes no value");
     if (wants_value && !take_value(args, equals))
-        return wrong(error, word, "needs a value behind it");
+        return wrong(error, word, "needs a value behind it (one that begins with a dash: behind an =)");
     return found;
 }
 
@@ -72,7 +73,7 @@ static int next_short(struct tpd_args *args, const char *word, struct tpd_error 
         } else if (word[2] != '\0') {
             args->value = word + 2;
         } else if (!take_value(args, NULL)) {
-            return wrong(error, word, "needs a value behind it");
+            return wrong(error, word, "needs a value behind it (one that begins with a dash: without a space)");
         }
         return i;
     }
@@ -93,6 +94,18 @@ int tpd_args_next(struct tpd_args *args, struct tpd_error *error) {
         return tpd_args_next(args, error);
     }
     return word[1] == '-' ? next_long(args, word, error) : next_short(args, word, error);
+}
+
+enum tpd_status tpd_args_flags(struct tpd_args *args, unsigned *given, struct tpd_error *error) {
+    *given = 0;
+    for (int found; (found = tpd_args_next(args, error)) != TPD_ARG_END;) {
+        if (found == TPD_ARG_OPERAND)
+            return tpd_fail(error, TPD_BAD_PARAMETER, "%.60s is one word too many", args->value);
+        if (found < 0)
+            return TPD_BAD_PARAMETER;
+        *given |= 1u << found;
+    }
+    return TPD_OK;
 }
 
 enum tpd_status tpd_args_uint(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *value,

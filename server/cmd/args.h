@@ -1,6 +1,7 @@
 /* args.h -- reads a command line against a table of options.
  *
- * `--name VALUE`, `--name=VALUE`, `-n VALUE`, `--flag`; `--` ends the options; `-` alone is an operand.
+ * `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-nVALUE`, `--flag`; `--` ends the options; `-` alone is an operand or a value.
+ * A VALUE that begins with a dash stands behind the `=`, or right behind the letter.
  */
 #ifndef TPD_ARGS_H
 #define TPD_ARGS_H
@@ -10,7 +11,7 @@
 struct tpd_option {
     const char *name;  /* without its dashes; NULL ends the table */
     char letter;       /* 0: none */
-    const char *value; /* what its value is called in the help; NULL: it takes none */
+    const char *value; /* what its value is called in the help, or its words, "a|b"; NULL: it takes none */
     const char *help;  /* one sentence */
 };
 
@@ -32,6 +33,9 @@ struct tpd_args {
 void tpd_args_init(struct tpd_args *args, int argc, char **argv, const struct tpd_option *options, bool takes_knobs);
 /* TPD_ARG_WRONG fills error: names the word and what to do. */
 int tpd_args_next(struct tpd_args *args, struct tpd_error *error);
+
+/* For a command that takes options without values and no operands: refuses the first word that is none. */
+enum tpd_status tpd_args_flags(struct tpd_args *args, unsigned *given, struct tpd_error *error) TPD_CHECKED;
 
 /* A whole number without a sign. Fails with TPD_BAD_PARAMETER: names the option, the text and the range. */
 enum tpd_status tpd_args_uint(const char *option, const char *text, uint64_t least, uint64_t most, uint64_t *value,

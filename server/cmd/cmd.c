@@ -40,7 +40,9 @@ static void print_overview(FILE *to) {
     (void)fputs("usage: transposed COMMAND [OPTIONS]\n\n", to);
     for (int i = 0; i < TPD_COMMAND_COUNT; i++)
         (void)fprintf(to, "  %-11s %s\n", tpd_commands[i].name, tpd_commands[i].summary);
-    (void)fputs("\n`transposed COMMAND --help` explains one. Exit status: 0 good, 1 the work failed, 2 usage.\n", to);
+    (void)fputs("\n`transposed COMMAND --help` explains one, `transposed --version` (-V) says which this is. Exit status: 0 "
+                "good, 1 the work failed, 2 usage.\n",
+                to);
 }
 
 int tpd_cmd_print_help(enum tpd_command_id command) {
@@ -64,6 +66,11 @@ int tpd_cmd_help(int argc, char **argv) {
         print_overview(stdout);
         return tpd_cmd_finish_output();
     }
+    if (argc > 2) {
+        struct tpd_error error;
+        (void)tpd_fail(&error, TPD_BAD_PARAMETER, "%.60s is one word too many: help explains one command", argv[2]);
+        return tpd_cmd_usage(TPD_COMMAND_HELP, &error);
+    }
     enum tpd_command_id command = find(argv[1]);
     if (command == TPD_COMMAND_COUNT) {
         (void)fprintf(stderr, "transposed help: there is no command %.60s\n", argv[1]);
@@ -82,7 +89,7 @@ int tpd_cmd_main(int argc, char **argv) {
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
         return tpd_cmd_help(1, argv);
-    if (strcmp(argv[1], "--version") == 0)
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "-v") == 0)
         return tpd_cmd_version(1, argv + 1);
     enum tpd_command_id command = find(argv[1]);
     if (command == TPD_COMMAND_COUNT) {

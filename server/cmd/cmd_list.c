@@ -5,6 +5,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "server/base/compiler.h"
 #include "server/cmd/cmd.h"
 #include "transposed/buf.h"
 #include "transposed/transposed.h"
@@ -19,19 +20,12 @@ const struct tpd_option tpd_options_list[] = {
 static int wants_json(enum tpd_command_id command, int argc, char **argv) {
     struct tpd_args args;
     struct tpd_error error;
-    int json = 0;
+    unsigned given;
     tpd_args_init(&args, argc, argv, tpd_options_list, false);
-    for (int found; (found = tpd_args_next(&args, &error)) != TPD_ARG_END;) {
-        if (found == JSON) {
-            json = 1;
-            continue;
-        }
-        if (found == TPD_ARG_OPERAND)
-            (void)tpd_fail(&error, TPD_BAD_PARAMETER, "%.60s is one word too many", args.value);
-        (void)tpd_cmd_usage(command, &error);
-        return -1;
-    }
-    return json;
+    if (tpd_args_flags(&args, &given, &error) == TPD_OK)
+        return (given & 1u << JSON) != 0;
+    (void)tpd_cmd_usage(command, &error);
+    return -1;
 }
 
 static int print_and_free(struct tpd_buf *text) {
@@ -46,18 +40,19 @@ static int print_and_free(struct tpd_buf *text) {
     return rc;
 }
 
-/* One device, opened with the least memory it can do with: a daemon may be using the rest. */
+/* One device, opened with the least of a GPU that it can do with: a daemon may be using the rest. */
 static void look(enum tpd_backend_id id, uint32_t index, uint32_t count, const struct tpd_error *none,
                  struct tpd_device_info *info) {
     const struct tpd_backend *backend = tpd_backend_at(id);
-    struct tpd_device_options options = {.device_memory_bytes = 16u << 20, .lanes = 1};
+    struct tpd_device_options options = {.device_memory_bytes = 16u << 20, .lanes = id == TPD_BACKEND_CUDA ? 1 : 0};
     struct tpd_device *device = NULL;
     struct tpd_error error = {.text = ""};
     *info = (struct tpd_device_info){.kind = tpd_backend_name(id), .state = TPD_STATE_ABSENT};
-    (void)snprintf(info->id, sizeof info->id, count > 1 || id == TPD_BACKEND_CUDA ? "%s:%" PRIu32 : "%s", info->kind, index);
+    (void)snprintf(info->id, sizeof info->id, count != 0 && id == TPD_BACKEND_CUDA ? "%s:%" PRIu32 : "%s", info->kind, index);
+    (void)snprintf(info->name, sizeof info->name, "%s", tpd_backend_summary(id));
     if (count == 0)
         (void)snprintf(info->reason, sizeof info->reason, "%s",
-                       backend == NULL ? "this binary was built without it" : none->text);
+                       backend == NULL ? "this program was built without it" : none->text);
     else if (backend->open(index, &options, &device, &error) != TPD_OK)
         (void)snprintf(info->reason, sizeof info->reason, "%s", error.text);
     if (device != NULL) {
@@ -66,15 +61,22 @@ static void look(enum tpd_backend_id id, uint32_t index, uint32_t count, const s
     }
 }
 
+/* Keys and values as `devices` of /stats has them; how much of a GPU this look took is nobody's business. */
 static void device_json(struct tpd_buf *out, const struct tpd_device_info *info) {
     (void)tpd_buf_format(out, "{\"id\":\"%s\",\"kind\":\"%s\",\"state\":\"%s\",\"name\":", info->id, info->kind,
                          tpd_device_state_name(info->state));
     (void)tpd_buf_json_string(out, info->name);
     (void)tpd_buf_text(out, ",\"reason\":");
-    (void)tpd_buf_json_string(out, info->reason);
-    (void)tpd_buf_format(
-        out, ",\"memory_total_bytes\":%" PRIu64 ",\"compute_capability\":%" PRIu32 ",\"multiprocessors\":%" PRIu32 "}",
-        info->memory_total_bytes, info->compute_capability, info->multiprocessors);
+    if (info->reason[0] != '\0')
+        (void)tpd_buf_json_string(out, info->reason);
+    else
+        (void)tpd_buf_text(out, "null");
+    (void)tpd_buf_format(out, ",\"memory_total_bytes\":%" PRIu64 ",\"compute_capability\":", info->memory_total_bytes);
+    if (info->compute_capability != 0)
+        (void)tpd_buf_format(out, "\"%" PRIu32 ".%" PRIu32 "\"", info->compute_capability / 10, info->compute_capability % 10);
+    else
+        (void)tpd_buf_text(out, "null");
+    (void)tpd_buf_format(out, ",\"multiprocessors\":%" PRIu32 "}", info->multiprocessors);
 }
 
 int tpd_cmd_devices(int argc, char **argv) {
@@ -180,9 +182,9 @@ int tpd_cmd_version(int argc, char **argv) {
     tpd_buf_init(&out, 4096);
     if (json)
         (void)tpd_buf_format(&out, "{\"version\":\"%s\",\"build\":\"%s\",\"compiler\":\"%s\",\"cuda\":%s,\"cjson\":\"%s\"}\n",
-                             tpd_version(), build, __VERSION__, TPD_HAVE_CUDA ? "true" : "false", cJSON_Version());
+                             tpd_version(), build, TPD_COMPILER, TPD_HAVE_CUDA ? "true" : "false", cJSON_Version());
     else
-        (void)tpd_buf_format(&out, "transposed %s (%s, compiler %s, %s CUDA, cJSON %s)\n", tpd_version(), build, __VERSION__,
+        (void)tpd_buf_format(&out, "transposed %s (%s, %s, %s CUDA, cJSON %s)\n", tpd_version(), build, TPD_COMPILER,
                              TPD_HAVE_CUDA ? "with" : "without", cJSON_Version());
     return print_and_free(&out);
 }

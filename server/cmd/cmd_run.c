@@ -5,6 +5,7 @@
 
 #include "server/cmd/cmd.h"
 #include "server/cmd/files.h"
+#include "server/cmd/words.h"
 #include "transposed/alloc.h"
 #include "transposed/clock.h"
 #include "transposed/engine.h"
@@ -21,17 +22,22 @@ static const uint64_t FILE_MOST_BYTES = (uint64_t)1 << 46; /* 64 TiB: above ever
 enum option { OUT, FROM, TO, ROWS, COLS, BATCH, DTYPE, ITEMSIZE, STRATEGY, TILE, DEVICE, NONFINITE, VERBOSE };
 const struct tpd_option tpd_options_run[] = {
     [OUT] = {"output", 'o', "OUT", "Write here, whole or not at all (default -: standard output)"},
-    [FROM] = {"from", 0, "FORMAT", "Format of IN: npy, json or raw (default: by its name, else by its first bytes)"},
-    [TO] = {"to", 0, "FORMAT", "Format of OUT (default: by its name, else that of IN)"},
+    [FROM] = {"from", 0, "FORMAT",
+              "Format of IN, one of"
+#define X(NAME, name, type, suffixes, summary) " " name
+#include "transposed/tbl/codecs.def"
+#undef X
+              " (default: by its name, else by its first bytes)"},
+    [TO] = {"to", 0, "FORMAT", "Format of OUT (default: by its name; that of IN where the name has no suffix)"},
     [ROWS] = {"rows", 0, "N", "Rows of a raw matrix"},
     [COLS] = {"cols", 0, "N", "Columns of a raw matrix"},
     [BATCH] = {"batch", 0, "N", "Matrices back to back in raw input (default 1)"},
-    [DTYPE] = {"dtype", 0, "NAME", "Item type of raw input, or to make of text (default float32 for raw)"},
+    [DTYPE] = {"dtype", 0, "DTYPE", "Item type of raw input, or to make of text (default float32 for raw)"},
     [ITEMSIZE] = {"itemsize", 0, "N", "Bytes of an opaque item, in place of --dtype"},
-    [STRATEGY] = {"strategy", 0, "NAME", "Tile strategy (default auto); `transposed strategies` lists them"},
+    [STRATEGY] = {"strategy", 0, "STRATEGY", "Tile strategy (default auto); `transposed strategies` lists them"},
     [TILE] = {"tile", 0, "ROWSxCOLS", "Tile of the strategies that take one (default auto)"},
-    [DEVICE] = {"device", 0, "ID", "auto, cpu, cuda, cuda:N or simt (default auto)"},
-    [NONFINITE] = {"nonfinite", 0, "HOW", "NaN and infinity in JSON output: error, null or string (default error)"},
+    [DEVICE] = {"device", 0, "DEVICE", "auto, cpu, cuda, cuda:N or simt (default auto)"},
+    [NONFINITE] = {"nonfinite", 0, "error|null|string", "NaN and infinity in JSON output (default error)"},
     [VERBOSE] = {"verbose", 'v', NULL, "Say on standard error what was done and how long each stage took"},
     {NULL, 0, NULL, NULL},
 };
@@ -47,16 +53,17 @@ struct run {
     unsigned char *chunk;
 };
 
+static const char formats[] = /* for sentences: each with a space before it */
+#define X(NAME, name, type, suffixes, summary) " " name
+#include "transposed/tbl/codecs.def"
+#undef X
+    ;
+
 static enum tpd_status set_format(const char *option, const char *text, enum tpd_codec_id *format, struct tpd_error *error) {
     *format = tpd_codec_by_name(text);
     if (*format != TPD_CODEC_COUNT)
         return TPD_OK;
-    return tpd_fail(error, TPD_BAD_PARAMETER, "--%s is %.40s: it takes one of"
-#define X(NAME, name, type, suffixes, summary) " " name
-#include "transposed/tbl/codecs.def"
-#undef X
-                    ,
-                    option, text);
+    return tpd_fail(error, TPD_BAD_PARAMETER, "--%s is %.40s: it takes one of%s", option, text, formats);
 }
 
 static enum tpd_status set_nonfinite(const char *text, enum tpd_nonfinite *nonfinite, struct tpd_error *error) {
@@ -108,8 +115,9 @@ static enum tpd_status set_option(struct run *run, int option, const char *text,
     case TILE:
         return tpd_tile_parse(text, &run->job.tile, error);
     case DEVICE:
-        if (strlen(text) >= sizeof run->job.device)
-            return tpd_fail(error, TPD_UNKNOWN_DEVICE, "--device is %.40s: `transposed devices` lists those that are here", text);
+        if (strlen(text) >= sizeof run->job.device || !tpd_word_is_device(text))
+            return tpd_fail(error, TPD_UNKNOWN_DEVICE, "--device is %.40s: it takes auto, or what `transposed devices` lists",
+                            text);
         (void)snprintf(run->job.device, sizeof run->job.device, "%s", text);
         run->names_device = strcmp(text, "auto") != 0;
         break;
@@ -126,12 +134,12 @@ static enum tpd_status open_engine(struct run *run, struct tpd_error *error) {
     const char *device = run->job.device, *use = "none";
     if (strncmp(device, "cuda:", 5) == 0) {
         use = device;
-    } else if (strcmp(device, "cuda") == 0 ||
-               (!run->names_device && (!run->source.has_bytes || run->source.bytes >= GPU_LEAST_BYTES))) {
+    } else if (strcmp(device, "cuda") == 0 || (!run->names_device && (run->job.strategy_is_explicit || !run->source.has_bytes ||
+                                                                      run->source.bytes >= GPU_LEAST_BYTES))) {
         const struct tpd_backend *cuda = tpd_backend_at(TPD_BACKEND_CUDA);
         if (cuda != NULL && cuda->count(NULL) != 0)
             use = "cuda:0";
-        else if (run->names_device)
+        else if (run->names_device || run->job.strategy_is_explicit)
             use = "auto"; /* the engine then says why there is none */
     }
     tpd_config_defaults(&run->config);
@@ -150,8 +158,8 @@ static enum tpd_status choose_format(struct run *run, size_t head_bytes, struct 
         job->format_in = tpd_codec_sniff(run->chunk, head_bytes, &run->decode);
     if (job->format_in == TPD_CODEC_COUNT)
         return tpd_fail(error, TPD_UNSUPPORTED_TYPE,
-                        "%.100s: no format knows its first bytes; say --from npy, json, or raw with --rows and --cols",
-                        run->source.name);
+                        "%.100s: no format knows its first bytes; name one with --from:%s (raw needs --rows and --cols)",
+                        run->source.name, formats);
     if (job->format_out == TPD_CODEC_COUNT && strcmp(run->out, "-") != 0)
         job->format_out = tpd_codec_by_path(run->out);
     if (job->format_out == TPD_CODEC_COUNT)
@@ -235,6 +243,13 @@ static enum tpd_status work(struct run *run, struct tpd_error *error) {
     return status;
 }
 
+/* A suffix that names no format: what should be in that file? */
+static bool has_strange_suffix(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return strcmp(path, "-") != 0 && dot != NULL && dot != name && tpd_codec_by_path(path) == TPD_CODEC_COUNT;
+}
+
 static void print_error(const struct run *run, const struct tpd_error *error) {
     (void)fprintf(stderr, "transposed run: %s (%s)", error->text, tpd_status_slug(error->status));
     if (error->has & TPD_ERROR_HAS_LINE)
@@ -268,6 +283,10 @@ int tpd_cmd_run(int argc, char **argv) {
         (void)tpd_fail(&error, TPD_BAD_PARAMETER,
                        run.in == NULL ? "IN is missing: a file, or - for standard input"
                                       : "--dtype and --itemsize exclude each other");
+        return tpd_cmd_usage(TPD_COMMAND_RUN, &error);
+    }
+    if (run.job.format_out == TPD_CODEC_COUNT && has_strange_suffix(run.out)) {
+        (void)tpd_fail(&error, TPD_BAD_PARAMETER, "%.100s has a suffix of no format: name one with --to:%s", run.out, formats);
         return tpd_cmd_usage(TPD_COMMAND_RUN, &error);
     }
     tpd_log_configure(TPD_LOG_ERROR, TPD_LOG_LOGFMT);

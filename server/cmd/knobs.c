@@ -25,7 +25,7 @@ void tpd_knob_describe(enum tpd_knob knob, struct tpd_knob_text *text) {
     for (char *at = text->flag; *at != '\0'; at++)
         if (*at == '_')
             *at = '-';
-    text->value = rows[knob].value;
+    text->value = knob == TPD_KNOB_strategy ? "STRATEGY" : knob == TPD_KNOB_devices ? "DEVICES" : rows[knob].value;
     text->default_text = rows[knob].default_text;
     text->help = rows[knob].help;
 }

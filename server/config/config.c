@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <sys/un.h>
+
+#include "server/base/inet.h"
 #include "server/base/utf8.h"
 #include "server/config/knob.h"
 #include "server/config/value.h"
@@ -34,12 +37,11 @@ static bool is_plain(const char *text) {
 
 static enum tpd_status refuse(enum tpd_knob knob, const char *text, enum tpd_config_source source, const char *why,
                               struct tpd_error *error) {
-    static const char *const places[] = {"its default", "the file", "the environment", "the command line"};
     char range[TPD_KNOB_RANGE_BYTES];
     tpd_knob_range(knob, range);
     size_t length = strlen(text);
     return tpd_fail(error, TPD_CONFIG, "%s = '%.48s%s' from %s %s: it takes %s", tpd_knob_name(knob), text,
-                    length > 48 ? "..." : "", places[source], why, range);
+                    length > 48 ? "..." : "", tpd_config_source_place(source), why, range);
 }
 
 enum tpd_status tpd_config_set(struct tpd_config *config, enum tpd_knob knob, const char *text, enum tpd_config_source source,
@@ -84,8 +86,8 @@ enum tpd_status tpd_config_set(struct tpd_config *config, enum tpd_knob knob, co
         enum tpd_strategy_id id;
         struct tpd_error detail;
         if (tpd_strategy_find(text, &id, &detail) != TPD_OK)
-            return tpd_fail(error, TPD_CONFIG, "strategy = '%.48s' from the %s can't be used: %.150s", text,
-                            tpd_config_source_name(source), detail.text);
+            return tpd_fail(error, TPD_CONFIG, "strategy = '%.48s' from %s can't be used: %.150s", text,
+                            tpd_config_source_place(source), detail.text);
     }
     if (row->type == TPD_KNOB_IS_TEXT)
         memcpy(field, text, number + 1); /* most is below TPD_CONFIG_TEXT_BYTES: a test holds the table to it */
@@ -142,18 +144,20 @@ static bool is_device(const char *text, size_t length) {
     return length == 4 || (copy[4] == ':' && tpd_value_parse_uint(copy + 5, &number) && number < TPD_DEVICES_MOST);
 }
 
-static enum tpd_status check_devices(const char *devices, struct tpd_error *error) {
+static enum tpd_status check_devices(const struct tpd_config *config, struct tpd_error *error) {
+    const char *devices = config->devices, *place = tpd_config_source_place(config->source[TPD_KNOB_devices]);
     if (strcmp(devices, "auto") == 0 || strcmp(devices, "none") == 0)
         return TPD_OK;
     for (const char *at = devices;; at++) {
         size_t length = strcspn(at, ",");
         if (!is_device(at, length))
             return tpd_fail(error, TPD_CONFIG,
-                            "devices = '%.48s': '%.*s' is no GPU: it takes auto, none, or a list of cuda:0 to cuda:%d", devices,
-                            length > 24 ? 24 : (int)length, at, TPD_DEVICES_MOST - 1);
+                            "devices = '%.48s' from %s: '%.*s' is no GPU: it takes auto, none, or a list of cuda:0 to cuda:%d",
+                            devices, place, length > 24 ? 24 : (int)length, at, TPD_DEVICES_MOST - 1);
         for (const char *before = devices; before < at; before += strcspn(before, ",") + 1)
             if (strcspn(before, ",") == length && memcmp(before, at, length) == 0)
-                return tpd_fail(error, TPD_CONFIG, "devices = '%.48s' names %.*s twice: leave one out", devices, (int)length, at);
+                return tpd_fail(error, TPD_CONFIG, "devices = '%.48s' from %s names %.*s twice: leave one out", devices, place,
+                                (int)length, at);
         at += length;
         if (*at == '\0')
             return TPD_OK;
@@ -167,18 +171,54 @@ static bool takes_any_port(const char *address) {
            strncmp(address, "fd:", 3) != 0;
 }
 
-enum tpd_status tpd_config_check(const struct tpd_config *config, struct tpd_error *error) {
+/* The forms that a listener takes, without asking the system for any of them. */
+static bool is_address(const char *text) {
+    struct sockaddr_storage to;
+    socklen_t bytes;
+    uint64_t number;
+    if (strncmp(text, "unix:", 5) == 0)
+        return text[5] == '/' && strlen(text + 5) < sizeof((struct sockaddr_un *)0)->sun_path;
+    if (strncmp(text, "fd:", 3) == 0)
+        return tpd_value_parse_uint(text + 3, &number) && number <= INT32_MAX;
+    return tpd_inet_parse(text, &to, &bytes);
+}
+
+static enum tpd_status check_address(const struct tpd_config *config, enum tpd_knob knob, struct tpd_error *error) {
+    const char *text = knob == TPD_KNOB_listen ? config->listen : config->admin_listen;
+    bool may_be_off = knob == TPD_KNOB_admin_listen;
+    if (is_address(text) || (may_be_off && strcmp(text, "off") == 0))
+        return TPD_OK;
+    return tpd_fail(
+        error, TPD_CONFIG, "%s = '%.48s' from %s can't be read: it takes ADDRESS:PORT (numbers), [IPv6]:PORT, unix:/path%s",
+        tpd_knob_name(knob), text, tpd_config_source_place(config->source[knob]), may_be_off ? ", fd:N or off" : " or fd:N");
+}
+
+enum tpd_status tpd_config_check(const struct tpd_config *config, enum tpd_config_source *from, struct tpd_error *error) {
+    const enum tpd_config_source *source = config->source;
+    enum tpd_config_source data = source[TPD_KNOB_listen], admin = source[TPD_KNOB_admin_listen];
+    *from = data;
     if (strcmp(config->listen, "off") == 0)
         return tpd_fail(error, TPD_CONFIG,
                         "listen = 'off': only admin_listen can be off; give an ADDRESS:PORT, unix:/path or fd:N");
+    enum tpd_status status = check_address(config, TPD_KNOB_listen, error);
+    if (status != TPD_OK)
+        return status;
+    *from = admin;
+    status = check_address(config, TPD_KNOB_admin_listen, error);
+    if (status != TPD_OK)
+        return status;
+    *from = data > admin ? data : admin;
     if (strcmp(config->listen, config->admin_listen) == 0 && !takes_any_port(config->listen))
         return tpd_fail(error, TPD_CONFIG,
                         "listen and admin_listen are both '%.100s': give one another port, or admin_listen = off",
                         config->listen);
+    enum tpd_config_source one = source[TPD_KNOB_max_connections_per_ip], all = source[TPD_KNOB_max_connections];
+    *from = one > all ? one : all;
     if (config->max_connections_per_ip > config->max_connections)
         return tpd_fail(error, TPD_CONFIG,
                         "max_connections_per_ip = %" PRIu64 " is more than max_connections = %" PRIu64
                         ": lower it, or 0 for no limit",
                         config->max_connections_per_ip, config->max_connections);
-    return check_devices(config->devices, error);
+    *from = source[TPD_KNOB_devices];
+    return check_devices(config, error);
 }

@@ -18,7 +18,7 @@ enum { FILE_MOST_BYTES = 1048576 };
 static const char *hint(const char *name, char text[64]) {
     enum tpd_knob nearest = tpd_knob_nearest(name);
     if (nearest == TPD_KNOB_COUNT)
-        return "config/README.md lists them all";
+        return "`transposed serve --help` lists them all";
     (void)snprintf(text, 64, "did you mean %s?", tpd_knob_name(nearest));
     return text;
 }
@@ -80,6 +80,10 @@ static enum tpd_status parse(struct tpd_config *config, const char *text, size_t
         return tpd_fail(error, TPD_CONFIG, "the file has a NUL character: no knob takes one");
     cJSON *json = cJSON_ParseWithLengthOpts(text, bytes + 1, &end, true);
     if (json == NULL) {
+        cJSON *first = cJSON_ParseWithLengthOpts(text, bytes + 1, NULL, false);
+        const char *why = first != NULL ? "is behind the object's end: the file is one object and nothing else"
+                                        : "is no JSON: is a comma, a quote, a colon or a brace missing there or just before?";
+        cJSON_Delete(first);
         size_t offset = end != NULL && end >= text && end <= text + bytes ? (size_t)(end - text) : bytes;
         size_t line = 1, start = 0;
         for (size_t i = 0; i < offset; i++)
@@ -87,9 +91,7 @@ static enum tpd_status parse(struct tpd_config *config, const char *text, size_t
                 line++;
                 start = i + 1;
             }
-        enum tpd_status status =
-            tpd_fail_at(error, TPD_CONFIG, offset, "line %zu, column %zu is no JSON: the file is one object and nothing else",
-                        line, offset - start + 1);
+        enum tpd_status status = tpd_fail_at(error, TPD_CONFIG, offset, "line %zu, column %zu %s", line, offset - start + 1, why);
         tpd_error_line(error, line, offset - start + 1);
         return status;
     }

@@ -91,6 +91,11 @@ const char *tpd_config_source_name(enum tpd_config_source source) {
     return names[source];
 }
 
+const char *tpd_config_source_place(enum tpd_config_source source) {
+    static const char *const places[] = {"its default", "the file", "the environment", "the command line"};
+    return places[source];
+}
+
 const char *tpd_knob_unit(enum tpd_knob knob) {
     static const char *const units[] = {"text", "count", "bytes", "duration", "word", "tile"};
     return units[rows[knob].type];

@@ -35,5 +35,7 @@ const char *tpd_knob_unit(enum tpd_knob knob);
 enum tpd_knob tpd_knob_nearest(const char *name);
 /* "default", "file", "environment", "flag". */
 const char *tpd_config_source_name(enum tpd_config_source source);
+/* "its default", "the file", "the environment", "the command line": for sentences. */
+const char *tpd_config_source_place(enum tpd_config_source source);
 
 #endif

@@ -97,13 +97,14 @@ static void reload(struct life *life) {
     struct tpd_config config;
     struct tpd_error error;
     bool flags_are_wrong;
-    const char *fixed = "";
+    char fixed[512];
     tpd_notify_reloading(&life->notify);
     enum tpd_status status = tpd_sources_load(life->sources, &config, &flags_are_wrong, &error);
     if (status == TPD_OK) {
-        unsigned kept = tpd_sources_keep_fixed(&config, &life->epoch->config, &fixed);
+        unsigned kept = tpd_sources_keep_fixed(&config, &life->epoch->config, fixed, sizeof fixed);
         if (kept != 0)
-            tpd_log(TPD_LOG_WARN, "%u changed knobs need a restart and keep their value, %s among them", kept, fixed);
+            tpd_log(TPD_LOG_WARN, "%u changed knob%s a restart and keep%s the old value: %s", kept,
+                    kept == 1 ? " needs" : "s need", kept == 1 ? "s" : "", fixed);
         status = push_epoch(life, &config, &error);
     }
     if (status == TPD_OK) {

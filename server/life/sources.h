@@ -15,7 +15,7 @@ enum tpd_status tpd_sources_load(const struct tpd_sources *sources, struct tpd_c
                                  struct tpd_error *error) TPD_CHECKED;
 
 /* Puts back what a running daemon can't change: every knob that is not reloadable takes old's value and source.
- * Answers how many differed; `first` names one of them. */
-unsigned tpd_sources_keep_fixed(struct tpd_config *config, const struct tpd_config *old, const char **first);
+ * Answers how many differed, and their names ("listen, recent"), as many as there is room for; names_bytes is at least 1. */
+unsigned tpd_sources_keep_fixed(struct tpd_config *config, const struct tpd_config *old, char *names, size_t names_bytes);
 
 #endif

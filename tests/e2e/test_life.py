@@ -51,10 +51,10 @@ class Life(unittest.TestCase):
 
             write({"log_level": "info", "queue_depth": 9})
             with Daemon("--config", path) as daemon:
-                write({"log_level": "debug", "queue_depth": 10, "max_body_bytes": "1KiB"})
+                write({"log_level": "debug", "queue_depth": 10, "recent": 3, "max_body_bytes": "1KiB"})
                 daemon.process.send_signal(signal.SIGHUP)
                 daemon.wait_log("reloaded")
-                daemon.wait_log("restart")
+                daemon.wait_log("2 changed knobs need a restart and keep the old value: queue_depth, recent")
                 self.assertEqual((value(daemon, "log_level"), value(daemon, "queue_depth")), ("debug", 9))
                 self.assertEqual(daemon.post(b"\0" * 2048, "?rows=1&cols=512", RAW).status, 413)
                 write({"log_level": "nonsense", "max_body_bytes": "1MiB"})

@@ -58,6 +58,13 @@ class Run(unittest.TestCase):
             (["run", "-", "--rows", "x"], b"", 2, [b"--rows", b"x"]),
             (["run", "-", "--strategy", "nosuch"], b"", 2, [b"nosuch", b"padded"]),
             (["run", "-", "--device", "cuda:99"], b"[[1]]", 1, [b"cuda:99"]),
+            (["run", "-", "--device", "gpu"], b"[[1]]", 2, [b"gpu", b"transposed devices"]),
+            (["run", "-", "--device", "auto:1"], b"[[1]]", 2, [b"auto:1"]),
+            (["run", "-", "-o", self.path("b.csv")], b"[[1]]", 2, [b"b.csv", b"--to", b"npy"]),
+            (["run", "-", "-o", "--to", "npy"], b"[[1]]", 2, [b"-o needs a value"]),
+            (["completion", "zsh"], b"", 2, [b"zsh"]),
+            (["man", "extra"], b"", 2, [b"extra"]),
+            (["help", "serve", "extra"], b"", 2, [b"extra"]),
             (["run", "-", "-o", "/dev/full"], b"[[1]]", 1, [b"/dev/full"]),
             (["run", "-", "-o", self.path("no/folder")], b"[[1]]", 1, [b"no/folder"]),
             (["frobnicate"], b"", 2, [b"frobnicate"]),
@@ -68,6 +75,18 @@ class Run(unittest.TestCase):
                 for word in words:
                     self.assertIn(word, done.stderr)
                 self.assertEqual(done.stdout, b"")
+
+    def test_a_suffix_of_no_format(self):
+        source = self.write("m.npy", npy(self.data, (37, 53)))
+        run_binary("run", source, "-o", self.path("out.csv"), "--to", "raw")
+        self.assertEqual(self.read("out.csv"), self.expected)
+        run_binary("run", source, "-o", self.path("out"))  # no suffix: the format of IN
+        self.assertEqual(read_npy(self.read("out"))[1], self.expected)
+
+    def test_a_strategy_without_a_gpu(self):
+        done = subprocess.run([BINARY, "run", "-", "--strategy", "padded"], input=b"[[1,2]]", capture_output=True, env=clean_environment())
+        self.assertIn(done.returncode, (0, 1))
+        self.assertNotIn(b"devices=none", done.stderr)
 
     def test_a_failure_leaves_no_output(self):
         target = self.write("old.json", b"old")
@@ -97,7 +116,10 @@ class Run(unittest.TestCase):
         self.assertEqual(max(strategies["swizzled"]["degree"]["4"].values()), 1)
         self.assertIn(b"swizzled", run_binary("strategies").stdout)
         version = json.loads(run_binary("version", "--json").stdout)
+        for flag in ("--version", "-V", "-v"):
+            self.assertEqual(run_binary(flag).stdout, run_binary("version").stdout)
         self.assertIn(version["version"].encode(), run_binary("--version").stdout)
+        self.assertIn(version["compiler"].encode(), run_binary("--version").stdout)
         self.assertEqual(run_binary("version", "--jsn", expect=2).stdout, b"")
 
     def test_help_for_everything(self):
@@ -108,10 +130,17 @@ class Run(unittest.TestCase):
             self.assertEqual(run_binary("help", name).stdout, run_binary(name, "-h").stdout)
         self.assertIn(b"--max-body-bytes", run_binary("serve", "--help").stdout)
         script = run_binary("completion").stdout
-        words = subprocess.run(["bash", "-c", script.decode() + "\nCOMP_WORDS=(transposed serve --max-b) COMP_CWORD=2\n_transposed\necho ${COMPREPLY[*]}"],
-                               capture_output=True, check=True).stdout
-        self.assertEqual(words, b"--max-body-bytes\n")
-        self.assertTrue(run_binary("man").stdout.startswith(b".TH TRANSPOSED 1"))
+        for typed, offered in [("serve --max-b", "--max-body-bytes"), ("serve --log-level ''", "error warn info debug"), ("serve --log-level = w", "warn"),
+                               ("serve --strategy sw", "swapped swizzled"), ("run --to ''", "npy json raw"), ("run --to = n", "npy"), ("run --to =", "npy json raw"),
+                               ("run --device c", "cuda cpu"), ("run --dtype bf", "bfloat16"), ("run --nonfinite ''", "error null string"), ("help st", "strategies"),
+                               ("run a.npy --verb", "--verbose"), ("se", "serve"), ("run --rows ''", "")]:
+            words = subprocess.run(["bash", "-c", f"{script.decode()}\nCOMP_WORDS=(transposed {typed})\nCOMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n_transposed\n"
+                                    "echo ${COMPREPLY[*]}"], capture_output=True, check=True).stdout
+            self.assertEqual(words.decode(), offered + "\n", typed)
+        page = run_binary("man").stdout
+        self.assertRegex(page, rb'^\.TH TRANSPOSED 1 "\d{4}-\d\d-\d\d"')
+        for word in (b"\\-o, \\-\\-output", b".SH EXAMPLES", b".SH FILES", b".SH ENVIRONMENT", b".SH SEE ALSO", b"Default: \\fB4GiB"):
+            self.assertIn(word, page)
         with open("/dev/full", "wb") as full:
             self.assertEqual(subprocess.run([BINARY, "--help"], stdout=full, stderr=subprocess.DEVNULL, env=clean_environment()).returncode, 1)
 

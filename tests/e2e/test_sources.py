@@ -52,6 +52,10 @@ class Sources(unittest.TestCase):
         self.assertIn(b"queue-depth", run_binary("serve", "--queue-depths", "3", expect=2).stderr)
         self.assertIn(b"queue_depth", run_binary("serve", "--queue-depth", "0", expect=2).stderr)
         self.assertIn(b"needs a value", run_binary("serve", "--queue-depth", expect=2).stderr)
+        self.assertIn(b"--log-level needs a value", run_binary("serve", "--log-level", "--check-config", expect=2).stderr)
+        for flag in ("--strategy", "--devices"):  # a wrong word is a wrong command line, whatever the knob
+            self.assertIn(b"from the command line", run_binary("serve", flag, "gpu", expect=2).stderr)
+        self.assertIn(b"from the environment", run_binary("serve", env={"TRANSPOSED_DEVICES": "gpu"}, expect=1).stderr)
         self.assertIn(b"TRANSPOSED_NOTHING", run_binary("serve", env={"TRANSPOSED_NOTHING": "1"}, expect=1).stderr)
         self.assertIn(b"one word too many", run_binary("serve", "now", expect=2).stderr)
 
@@ -59,9 +63,12 @@ class Sources(unittest.TestCase):
         with Daemon() as daemon:
             done = run_binary("serve", "--listen", daemon.admin, "--admin-listen", "off", "--devices", "none", expect=1)
             self.assertIn(daemon.admin.encode(), done.stderr)
-        for wrong in ("nowhere", "127.0.0.1:70700", "unix:", "fd:x"):
-            done = run_binary("serve", "--listen", wrong, "--admin-listen", "off", "--devices", "none", expect=1)
-            self.assertIn(wrong.encode(), done.stderr)
+        for wrong in ("nowhere", "nosuchhost:1", "127.0.0.1", "127.0.0.1:70700", "unix:", "fd:x"):
+            for more in ([], ["--check-config"], ["--print-config"]):
+                done = run_binary("serve", "--listen", wrong, "--admin-listen", "off", "--devices", "none", *more, expect=2)
+                self.assertIn(wrong.encode(), done.stderr)
+                self.assertIn(b"from the command line", done.stderr)
+            run_binary("serve", "--check-config", env={"TRANSPOSED_ADMIN_LISTEN": wrong}, expect=1)
 
 
 if __name__ == "__main__":

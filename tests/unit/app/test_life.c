@@ -50,24 +50,34 @@ START_TEST(a_wrong_flag_is_told_from_a_wrong_variable) {
     ck_assert_int_eq(tpd_sources_load(&sources, &config, &flags_are_wrong, &error), TPD_CONFIG);
     ck_assert(flags_are_wrong);
     ck_assert_ptr_nonnull(strstr(error.text, "nosuch"));
+    ck_assert_ptr_nonnull(strstr(error.text, "the command line"));
     sources.flags[TPD_KNOB_strategy] = NULL;
     ck_assert_int_eq(setenv("TRANSPOSED_STRATEGY", "nosuch", 1), 0);
     ck_assert_int_eq(tpd_sources_load(&sources, &config, &flags_are_wrong, &error), TPD_CONFIG);
     ck_assert(!flags_are_wrong);
+    ck_assert_int_eq(unsetenv("TRANSPOSED_STRATEGY") | setenv("TRANSPOSED_LISTEN", "nosuchhost:1", 1), 0);
+    ck_assert_int_eq(tpd_sources_load(&sources, &config, &flags_are_wrong, &error), TPD_CONFIG);
+    ck_assert(!flags_are_wrong);
+    sources.flags[TPD_KNOB_listen] = "127.0.0.1:99999";
+    ck_assert_int_eq(tpd_sources_load(&sources, &config, &flags_are_wrong, &error), TPD_CONFIG);
+    ck_assert(flags_are_wrong);
 }
 END_TEST
 
 START_TEST(a_reload_keeps_what_is_fixed) {
     struct tpd_config old, new;
-    const char *first = "";
+    char names[64], few[10];
     tpd_config_defaults(&old);
     new = old;
-    ck_assert_uint_eq(tpd_sources_keep_fixed(&new, &old, &first), 0);
+    ck_assert_uint_eq(tpd_sources_keep_fixed(&new, &old, names, sizeof names), 0);
     ck_assert_ok(tpd_config_set(&new, TPD_KNOB_listen, "127.0.0.1:1", TPD_SOURCE_FILE, &error), error);
     ck_assert_ok(tpd_config_set(&new, TPD_KNOB_queue_depth, "3", TPD_SOURCE_FILE, &error), error);
     ck_assert_ok(tpd_config_set(&new, TPD_KNOB_log_level, "debug", TPD_SOURCE_FILE, &error), error);
-    ck_assert_uint_eq(tpd_sources_keep_fixed(&new, &old, &first), 2);
-    ck_assert_str_eq(first, "listen");
+    struct tpd_config same = new;
+    ck_assert_uint_eq(tpd_sources_keep_fixed(&same, &old, few, sizeof few), 2);
+    ck_assert_str_eq(few, "listen");
+    ck_assert_uint_eq(tpd_sources_keep_fixed(&new, &old, names, sizeof names), 2);
+    ck_assert_str_eq(names, "listen, queue_depth");
     ck_assert_str_eq(new.listen, old.listen);
     ck_assert_uint_eq(new.queue_depth, old.queue_depth);
     ck_assert_int_eq(new.source[TPD_KNOB_listen], TPD_SOURCE_DEFAULT);

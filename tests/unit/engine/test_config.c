@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "server/config/knob.h"
 #include "transposed/buf.h"
 #include "transposed/config.h"
 
@@ -26,7 +27,8 @@ START_TEST(every_default_is_within_its_bounds) {
         ck_assert_str_eq(tpd_knob_name((enum tpd_knob)i), rows[i].name);
     }
     tpd_config_defaults(&config);
-    ck_assert_ok(tpd_config_check(&config, &error), error);
+    enum tpd_config_source from;
+    ck_assert_ok(tpd_config_check(&config, &from, &error), error);
     ck_assert_str_eq(config.listen, "127.0.0.1:7070");
     ck_assert_uint_eq(config.max_body_bytes, UINT64_C(4) << 30);
     ck_assert_uint_eq(config.receive_timeout, UINT64_C(300000000000));
@@ -197,8 +199,10 @@ static void check(const char *knobs, const char *words) {
         *value++ = '\0';
         ck_assert_ok(tpd_config_set(&config, tpd_knob_find(pair), value, TPD_SOURCE_FLAG, &error), error);
     }
-    enum tpd_status status = tpd_config_check(&config, &error);
+    enum tpd_config_source from;
+    enum tpd_status status = tpd_config_check(&config, &from, &error);
     ck_assert_int_eq(status, words == NULL ? TPD_OK : TPD_CONFIG);
+    ck_assert(words == NULL || from == TPD_SOURCE_FLAG);
     ck_assert_msg(words == NULL || strstr(error.text, words) != NULL, "%s: %s", knobs, error.text);
 }
 
@@ -223,6 +227,64 @@ START_TEST(what_knobs_say_together) {
     check("devices=cuda:", "'cuda:'");
     check("devices=cuda:1x", "'cuda:1x'");
     check("devices=cuda:99999999999999999999999", "is no GPU");
+}
+END_TEST
+
+START_TEST(addresses) {
+    static const char *const good[] = {"0.0.0.0:0", "localhost:65535", "[::1]:7070", "[::]:0", "unix:/x",
+                                       "fd:0",      "fd:2147483647"};
+    static const char *const bad[] = {"nowhere",
+                                      "nowhere:1",
+                                      "127.0.0.1",
+                                      "127.0.0.1:",
+                                      "127.0.0.1:65536",
+                                      "127.0.0.1:99999999999",
+                                      "127.0.0.1: 1",
+                                      "127.0.0.1:1x",
+                                      ":1",
+                                      "::1:7070",
+                                      "[::1]",
+                                      "[::1]:",
+                                      "[127.0.0.1]:1",
+                                      "[]:1",
+                                      "[:1",
+                                      "]:1",
+                                      "unix:",
+                                      "unix:x",
+                                      "fd:",
+                                      "fd:x",
+                                      "fd:2147483648",
+                                      "http://127.0.0.1:1"};
+    char text[160];
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
+        (void)snprintf(text, sizeof text, "listen=%s", good[i]);
+        check(text, NULL);
+        (void)snprintf(text, sizeof text, "admin_listen=%s", good[i]);
+        check(text, NULL);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        (void)snprintf(text, sizeof text, "listen=%s", bad[i]);
+        check(text, "from the command line can't be read: it takes ADDRESS:PORT");
+        (void)snprintf(text, sizeof text, "admin_listen=%s", bad[i]);
+        check(text, "fd:N or off");
+    }
+    memcpy(text, "listen=unix:/", 13);
+    memset(text + 13, 'x', 106);
+    text[13 + 106] = '\0'; /* with the slash 107 bytes, the most that a socket's address holds beside its end */
+    check(text, NULL);
+    memcpy(text + 13 + 106, "x", 2);
+    check(text, "can't be read");
+}
+END_TEST
+
+START_TEST(defaults_are_written_as_they_are_printed) {
+    struct tpd_config config;
+    char text[TPD_CONFIG_TEXT_BYTES];
+    tpd_config_defaults(&config);
+    for (int i = 0; i < TPD_KNOB_COUNT; i++) {
+        tpd_config_print(&config, (enum tpd_knob)i, text, sizeof text);
+        ck_assert_str_eq(text, tpd_knob_row((enum tpd_knob)i)->default_text);
+    }
 }
 END_TEST
 
@@ -284,6 +346,8 @@ static Suite *suite(void) {
     tcase_add_test(c, bad_values_name_key_value_and_range);
     tcase_add_test(c, hostile_texts);
     tcase_add_test(c, what_knobs_say_together);
+    tcase_add_test(c, addresses);
+    tcase_add_test(c, defaults_are_written_as_they_are_printed);
     tcase_add_test(c, effective_configuration_as_json);
     tcase_add_test(c, writers_survive_every_failed_allocation);
     suite_add_tcase(s, c);

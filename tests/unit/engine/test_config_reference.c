@@ -58,7 +58,8 @@ START_TEST(examples_are_configurations) {
         struct tpd_error error;
         tpd_config_defaults(&config);
         ck_assert_ok(tpd_config_read_file(&config, examples[i], &error), error);
-        ck_assert_ok(tpd_config_check(&config, &error), error);
+        enum tpd_config_source from;
+        ck_assert_ok(tpd_config_check(&config, &from, &error), error);
         if (i != 0)
             continue;
         /* The first one shows defaults, so that copying it changes nothing. */
