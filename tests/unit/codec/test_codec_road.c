@@ -1,4 +1,5 @@
 /* test_codec_road.c -- whole ways through the codecs: random matrices, every dtype, pieces, failing memory, limits, places. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
