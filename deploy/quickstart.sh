@@ -2,24 +2,26 @@
 # deploy/quickstart.sh -- from a bare Debian 12 to the first answer: installs what is missing, builds, starts the daemon,
 # sends it a matrix in three formats, checks every answer, and leaves it running.
 #
-#     deploy/quickstart.sh                leaves the daemon running on a free port
-#     deploy/quickstart.sh --port 7070    on this port
+#     deploy/quickstart.sh                leaves the daemon running on 7070, its admin listener on 7071; on free ports when
+#                                         one of them is taken
+#     deploy/quickstart.sh --port 7080    on this port
 #     deploy/quickstart.sh --once         stops it at the end
 #     deploy/quickstart.sh --no-install   the packages are there already
 #
-# Asks nothing. Exits non-zero when anything failed. Works as root or with sudo, from a clone in any folder.
+# A daemon that an earlier run left is named and let alone. Asks nothing. Exits non-zero when anything failed. Works as root or
+# with sudo, from a clone in any folder.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$here"
 
-once=0 port=0 install=1
+once=0 port="" install=1
 while [ $# -gt 0 ]; do
   case "$1" in
     --once) once=1 ;;
     --no-install) install=0 ;;
     --port) port=${2:?--port needs a number}; shift ;;
     --port=*) port=${1#--port=} ;;
-    --help | -h) sed -n '2,10p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;;
+    --help | -h) sed -n '2,12p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;;
     *) echo "quickstart.sh: $1 is not an option; --help lists them" >&2; exit 2 ;;
   esac
   shift
@@ -59,6 +61,7 @@ clean_up() {
     kill "$daemon" 2>/dev/null || true
     wait "$daemon" 2>/dev/null || true
   fi
+  [ "$daemon" = 0 ] || [ "$finished" = 1 ] || rm -f "$here/build/transposed-$daemon.pid"
   rm -rf "$work"
 }
 trap clean_up EXIT
@@ -70,9 +73,43 @@ cmake --build --preset release --target transposed
 binary=$here/build/release/bin/transposed
 "$binary" version
 
+# Daemons of earlier runs: each left a file with its address, named by its process.
+for file in build/transposed-*.pid; do
+  pid=${file##*-}
+  pid=${pid%.pid}
+  if tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF "$binary serve "; then
+    echo "   an earlier daemon still answers on http://$(cat "$file"); stop it with: kill $pid"
+  else
+    rm -f "$file"
+  fi
+done
+
+# is_free PORT...: can all of them be bound here?
+is_free() {
+  python3 - "$@" <<'PY'
+import socket, sys
+try:
+    for port in sys.argv[1:]:
+        with socket.socket() as one:
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            one.bind(("127.0.0.1", int(port)))
+except (OSError, OverflowError, ValueError):
+    sys.exit(1)
+PY
+}
+
 step "starting the daemon"
-log=$here/build/transposed.log
-"$binary" serve --listen "127.0.0.1:$port" --admin-listen off </dev/null >/dev/null 2>"$log" &
+admin_port=0
+if [ -n "$port" ]; then
+  is_free "$port" || die "port $port can't be had: name another, or stop what listens there"
+elif is_free 7070 7071; then
+  port=7070 admin_port=7071
+else
+  echo "   7070 or 7071 is taken: takes free ones"
+  port=0
+fi
+log=$(mktemp "$here/build/transposed-XXXXXX.log")
+"$binary" serve --listen "127.0.0.1:$port" --admin-listen "127.0.0.1:$admin_port" </dev/null >/dev/null 2>"$log" &
 daemon=$!
 address=
 for _ in $(seq 600); do
@@ -83,6 +120,9 @@ for _ in $(seq 600); do
 done
 [ -n "$address" ] || { cat "$log" >&2; die "the daemon was not ready after 30 seconds"; }
 sed 's/^/   /' "$log"
+mv "$log" "$here/build/transposed-$daemon.log" # the daemon goes on writing to it
+log=$here/build/transposed-$daemon.log
+echo "$address" >"$here/build/transposed-$daemon.pid"
 url=http://$address
 
 step "making a matrix of 300 x 500 float32 numbers, as .npy, raw and JSON"
@@ -150,10 +190,14 @@ if [ "$once" = 1 ]; then
   kill "$daemon"
   code=0
   wait "$daemon" || code=$?
+  rm -f "$here/build/transposed-$daemon.pid"
   daemon=0
   [ "$code" = 0 ] || { tail -5 "$log" >&2; die "the daemon ended with status $code"; }
   echo "all good"
 else
   disown "$daemon"
-  step "all good: the daemon answers on $url (log: $log); stop it with: kill $daemon"
+  step "all good: the daemon answers on $url; stop it with: kill $daemon"
+  echo "   its log: $log"
+  echo "   the program: $binary"
+  [ "$address" = 127.0.0.1:7070 ] || echo "   in the README's curl lines write $address for 127.0.0.1:7070"
 fi

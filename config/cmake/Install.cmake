@@ -1,4 +1,4 @@
-# cmake --install: the daemon, its unit and example configuration, and libtransposed for other programs.
+# cmake --install: the daemon, its manual page, completion, unit and example configuration; libtransposed for other programs.
 
 # One archive of all kernels' floors, so that a program links one name.
 set(archive_objects "")
@@ -24,16 +24,28 @@ endforeach()
 
 # Paths relative to the .pc file: it stays right under any prefix that `cmake --install` is given.
 file(RELATIVE_PATH TPD_PC_UP "/x/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/x")
-set(TPD_PC_PRIVATE "-pthread")
+# There is an archive alone, which every program links whole: what it needs is no private matter.
+set(TPD_PC_LIBS "-pthread")
 if(TPD_HAVE_CUDA)
   get_target_property(cudart CUDA::cudart_static IMPORTED_LOCATION)
   get_filename_component(cudart_folder ${cudart} DIRECTORY)
-  string(PREPEND TPD_PC_PRIVATE "-L${cudart_folder} -lcudart_static -lstdc++ -ldl -lrt ")
+  string(PREPEND TPD_PC_LIBS "-L${cudart_folder} -lcudart_static -lstdc++ -ldl -lrt ")
 endif()
 configure_file(config/cmake/transposed.pc.in transposed.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/transposed.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
 if(TRANSPOSED_DAEMON)
+  # The binary writes its own pages, from its tables.
+  install(CODE "
+    foreach(page man completion)
+      execute_process(COMMAND \"$<TARGET_FILE:transposed>\" \${page} OUTPUT_FILE \"${PROJECT_BINARY_DIR}/transposed.\${page}\"
+                      COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()")
+  install(FILES ${PROJECT_BINARY_DIR}/transposed.man DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME transposed.1)
+  install(FILES ${PROJECT_BINARY_DIR}/transposed.completion DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+          RENAME transposed)
   # systemd looks in lib/systemd/system of /usr and /usr/local, whatever the architecture's library folder is.
   # The unit says /usr/bin and /etc; what is installed says where the binary and its configuration really are.
   if(EXISTS ${PROJECT_SOURCE_DIR}/deploy/transposed.service)

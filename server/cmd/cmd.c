@@ -53,9 +53,9 @@ int tpd_cmd_print_help(enum tpd_command_id command) {
         (void)snprintf(left, sizeof left, "%c%c%s--%s%s%s", option->letter != 0 ? '-' : ' ',
                        option->letter != 0 ? option->letter : ' ', option->letter != 0 ? ", " : "  ", option->name,
                        option->value != NULL ? " " : "", option->value != NULL ? option->value : "");
-        printf("  %-26s %s\n", left, option->help);
+        printf("  %-34s %s\n", left, option->help);
     }
-    printf("  %-26s %s\n", "-h, --help", "Show this text");
+    printf("  %-34s %s\n", "-h, --help", "Show this text");
     if (command == TPD_COMMAND_SERVE)
         tpd_knobs_print_help();
     return tpd_cmd_finish_output();

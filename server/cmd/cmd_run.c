@@ -156,10 +156,11 @@ static enum tpd_status choose_format(struct run *run, size_t head_bytes, struct 
         job->format_in = tpd_codec_by_path(run->in);
     if (job->format_in == TPD_CODEC_COUNT)
         job->format_in = tpd_codec_sniff(run->chunk, head_bytes, &run->decode);
-    if (job->format_in == TPD_CODEC_COUNT)
-        return tpd_fail(error, TPD_UNSUPPORTED_TYPE,
-                        "%.100s: no format knows its first bytes; name one with --from:%s (raw needs --rows and --cols)",
-                        run->source.name, formats);
+    if (job->format_in == TPD_CODEC_COUNT) {
+        const char *guess = tpd_codec_guess(run->chunk, head_bytes);
+        return tpd_fail(error, TPD_UNSUPPORTED_TYPE, "%.80s: %s; name its format with --from:%s (raw needs --rows and --cols)",
+                        run->source.name, guess[0] != '\0' ? guess : "no format knows its first bytes", formats);
+    }
     if (job->format_out == TPD_CODEC_COUNT && strcmp(run->out, "-") != 0)
         job->format_out = tpd_codec_by_path(run->out);
     if (job->format_out == TPD_CODEC_COUNT)

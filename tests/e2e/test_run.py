@@ -51,6 +51,8 @@ class Run(unittest.TestCase):
         for arguments, data, code, words in [
             (["run", self.path("absent.npy")], None, 1, [b"absent.npy"]),
             (["run", "-"], b"what", 1, [b"--from"]),
+            (["run", "-"], b"", 1, [b"it is empty"]),
+            (["run", "-", "--rows", "2"], b"abcd", 1, [b"cols", b"--cols C"]),
             (["run", "-", "--from", "json"], b"[[1,2],\n[3]]", 1, [b"ragged", b"line 2"]),
             (["run", "-", "--from", "xml"], b"", 2, [b"xml", b"npy"]),
             (["run"], b"", 2, [b"IN is missing"]),

@@ -30,7 +30,7 @@ done
 
 # shellcheck disable=SC2046,SC2086
 cc -std=c11 -Wall -Wextra -Werror $flags -o "$prefix/consumer" "$here/consumer.c" \
-  $(pkg-config --cflags --libs --static transposed)
+  $(pkg-config --cflags --libs transposed)
 said=$("$prefix/consumer")
 [ "$said" = "$version blocked: 1 4 2 5 3 6" ] || fail "the program said '$said'"
 
@@ -39,7 +39,10 @@ if [ "$daemon" = 1 ]; then
     *"$version"*) ;;
     *) fail "bin/transposed does not say $version" ;;
   esac
+  head -1 "$prefix_now/share/man/man1/transposed.1" | grep -q "\"transposed $version\"" || fail "there is no manual page of version $version"
+  bash -n "$prefix_now/share/bash-completion/completions/transposed" || fail "the completion is no script"
   unit=$prefix_now/lib/systemd/system/transposed.service
   grep -q "^ExecStart=$prefix/a/bin/transposed serve" "$unit" || fail "the unit does not start the daemon of its prefix"
 fi
+[ -s "$prefix_now/share/doc/transposed/LICENSE" ] || fail "there is no licence"
 echo "install: $said"

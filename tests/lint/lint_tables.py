@@ -46,6 +46,11 @@ for row in table("commands"):
         verdict.say("include/transposed/tbl/commands.def", 0, f"{row[2]} is not defined in server/cmd/")
 for row in table("dtypes"):
     documented("dtypes", row[1], "README.md")
+errors = read("server/README.md")
+for row in table("status"):
+    line = f"| `{row[1]}` | {row[2]} | {'yes' if row[3] == '1' else ''} | {row[4]} |"
+    if row[0] not in ("OK", "CONFIG", "IO") and line not in errors:
+        verdict.say("server/README.md", 0, f"lacks the line: {line}")
 slugs = [row[1] for row in table("status")]
 for slug in sorted({slug for slug in slugs if slugs.count(slug) > 1}):
     verdict.say("include/transposed/tbl/status.def", 0, f"slug {slug} stands twice")
