@@ -150,7 +150,8 @@ int tpd_cmd_man(int argc, char **argv) {
            ".SH SYNOPSIS\n\\fBtransposed\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n.SH COMMANDS\n",
            TPD_DATE, tpd_version());
     for (int i = 0; i < TPD_COMMAND_COUNT; i++)
-        print_roff_item(tpd_commands[i].name, tpd_commands[i].usage, tpd_commands[i].summary, NULL);
+        print_roff_item(tpd_commands[i].name, tpd_commands[i].usage[0] != '\0' ? tpd_commands[i].usage : NULL,
+                        tpd_commands[i].summary, NULL);
     printf(".PP\nEvery command takes \\fB\\-h\\fR, \\fB\\-\\-help\\fR. \\fBtransposed \\-V\\fR, \\fB\\-\\-version\\fR is "
            "\\fBtransposed version\\fR.\n");
     for (int i = 0; i < TPD_COMMAND_COUNT; i++)
