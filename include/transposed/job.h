@@ -54,8 +54,8 @@ struct tpd_job {
     /* The engine's, valid in done() and after. */
     enum tpd_status status;
     struct tpd_error error;
-    struct tpd_matrix matrix; /* the input's, once decoded; the dtype of cells is TPD_DTYPE_OPAQUE */
-    bool cells;
+    struct tpd_matrix matrix;  /* the input's shape, and the item that was moved: of cells that became items, that item */
+    bool cells;                /* what was moved is text, cell by cell; the dtype is then TPD_DTYPE_OPAQUE */
     struct tpd_encoded answer; /* owned by the job */
     char device_id[16];        /* what ran it; "" when nothing had to (a relabel, no items) */
     const char *strategy_name; /* what ran: "padded", "blocked", "relabel" */

@@ -9,6 +9,14 @@ static void add_ns(struct tpd_job *job, enum tpd_stage stage, uint64_t since_ns)
     job->stage_ns[stage] += tpd_clock_ns() - since_ns;
 }
 
+/* What is moved: cells as they are, or the items that they became. */
+static void note_matrix(struct tpd_job *job) {
+    job->matrix = job->payload.matrix;
+    job->cells = job->payload.cells;
+    if (job->cells)
+        job->matrix.dtype = TPD_DTYPE_OPAQUE;
+}
+
 /* Cells that are to become numbers do so before they are moved: their text is then read in the order in which it came, and
  * an error names the place in the input. */
 static enum tpd_status decode(struct tpd_job *job) {
@@ -18,11 +26,10 @@ static enum tpd_status decode(struct tpd_job *job) {
     codec->close(job->decoder);
     job->decoder = NULL;
     if (status == TPD_OK) {
-        job->matrix = job->payload.matrix;
-        job->cells = job->payload.cells;
+        note_matrix(job); /* a conversion that fails leaves the shape for the statistics */
         if (job->cells) {
-            job->matrix.dtype = TPD_DTYPE_OPAQUE;
             status = tpd_payload_convert(&job->payload, job->format_out, &job->encode, &job->error);
+            note_matrix(job);
         }
     }
     add_ns(job, TPD_STAGE_DECODE, start_ns);

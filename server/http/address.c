@@ -10,12 +10,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "server/base/inet.h"
 #include "server/http/http_internal.h"
 
 enum { BACKLOG = 1024, UNIX_MODE = 0660 };
 
 union any_address {
     struct sockaddr any;
+    struct sockaddr_storage storage;
     struct sockaddr_in v4;
     struct sockaddr_in6 v6;
     struct sockaddr_un local;
@@ -29,35 +31,13 @@ static enum tpd_status failed(struct tpd_error *error, const char *knob, const c
     return tpd_fail(error, TPD_IO, "%s %.80s: %s: %s", knob, text, what, strerror(errno));
 }
 
-/* ADDRESS:PORT or [IPv6]:PORT; numbers only, so that a start never waits for a name server. */
-static bool parse_inet(const char *text, union any_address *to, socklen_t *bytes) {
-    char host[INET6_ADDRSTRLEN + 1];
-    const char *colon = strrchr(text, ':');
-    uint64_t port;
-    if (colon == NULL || !tpd_parse_uint(colon + 1, &port) || port > UINT16_MAX)
-        return false;
-    bool bracketed = text[0] == '[' && colon > text && colon[-1] == ']';
-    const char *from = bracketed ? text + 1 : text;
-    size_t length = (size_t)(colon - from) - (bracketed ? 1 : 0);
-    if (length >= sizeof host)
-        return false;
-    memcpy(host, from, length);
-    host[length] = '\0';
-    memset(to, 0, sizeof *to);
-    if (bracketed && inet_pton(AF_INET6, host, &to->v6.sin6_addr) == 1) {
-        to->v6.sin6_family = AF_INET6;
-        to->v6.sin6_port = htons((uint16_t)port);
-        *bytes = sizeof to->v6;
-        return true;
-    }
-    if (!bracketed && strcmp(host, "localhost") == 0)
-        memcpy(host, "127.0.0.1", sizeof "127.0.0.1");
-    if (bracketed || inet_pton(AF_INET, host, &to->v4.sin_addr) != 1)
-        return false;
-    to->v4.sin_family = AF_INET;
-    to->v4.sin_port = htons((uint16_t)port);
-    *bytes = sizeof to->v4;
-    return true;
+/* Says what would help. */
+static enum tpd_status unbound(struct tpd_error *error, const char *knob, const char *text) {
+    const char *advice = errno == EADDRINUSE ? "; another process has it: stop that one, or name another port (0: any free one)"
+                         : errno == EADDRNOTAVAIL ? "; no interface of this machine has it: name one of its own, or 127.0.0.1"
+                         : errno == EACCES        ? "; the system allows it to others alone: name another, or ask for the right"
+                                                  : "";
+    return tpd_fail(error, TPD_IO, "%s %.80s: can't be bound: %s%s", knob, text, strerror(errno), advice);
 }
 
 /* What a socket is bound to, as a client would write it. */
@@ -80,7 +60,7 @@ static void name_of(int fd, char *text, size_t text_bytes) {
 static enum tpd_status open_inet(const char *knob, const char *text, struct tpd_address *address, struct tpd_error *error) {
     union any_address to;
     socklen_t bytes;
-    if (!parse_inet(text, &to, &bytes))
+    if (!tpd_inet_parse(text, &to.storage, &bytes))
         return unreadable(error, knob, text);
     int fd = socket(to.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
@@ -91,7 +71,7 @@ static enum tpd_status open_inet(const char *knob, const char *text, struct tpd_
     if (to.any.sa_family == AF_INET6)
         (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){0}, sizeof(int)); /* [::] takes IPv4 as well */
     if (bind(fd, &to.any, bytes) != 0)
-        return failed(error, knob, text, "can't be bound");
+        return unbound(error, knob, text);
     return TPD_OK;
 }
 
@@ -126,7 +106,7 @@ static enum tpd_status open_unix(const char *knob, const char *text, struct tpd_
     if (is_stale(&to))
         (void)unlink(path); /* when that fails, bind() says so */
     if (bind(fd, &to.any, sizeof to.local) != 0)
-        return failed(error, knob, text, "can't be bound");
+        return unbound(error, knob, text);
     memcpy(address->unix_path, to.local.sun_path, sizeof address->unix_path);
     if (chmod(path, UNIX_MODE) != 0)
         return failed(error, knob, text, "chmod 0660");

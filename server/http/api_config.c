@@ -6,6 +6,8 @@
 enum { CONFIG_MOST_BYTES = 1 << 20 };
 
 enum MHD_Result tpd_api_config(struct tpd_exchange *request) {
+    if (tpd_query_check(request, NULL, 0) != TPD_OK)
+        return tpd_reply_refusal(request);
     struct tpd_buf knobs, buf;
     tpd_buf_init(&knobs, CONFIG_MOST_BYTES);
     tpd_buf_init(&buf, 2 * CONFIG_MOST_BYTES);
@@ -17,6 +19,7 @@ enum MHD_Result tpd_api_config(struct tpd_exchange *request) {
     (void)tpd_buf_json_string(&buf, request->http->admin.address.text[0] != '\0' ? request->http->admin.address.text : "off");
     (void)tpd_buf_text(&buf, "},");
     (void)tpd_buf_text(&buf, members != NULL ? members + 1 : "}");
+    (void)tpd_buf_text(&buf, "\n");
     if (status != TPD_OK)
         buf.status = status;
     tpd_buf_fini(&knobs);

@@ -12,6 +12,9 @@ static enum MHD_Result refuse(struct tpd_exchange *request, const char *name, co
 }
 
 enum MHD_Result tpd_api_stats(struct tpd_exchange *request) {
+    static const char *const taken[] = {"recent", "id"};
+    if (tpd_query_check(request, taken, 2) != TPD_OK)
+        return tpd_reply_refusal(request);
     struct MHD_Connection *mhd = request->connection->mhd;
     const char *recent = MHD_lookup_connection_value(mhd, MHD_GET_ARGUMENT_KIND, "recent");
     const char *id = MHD_lookup_connection_value(mhd, MHD_GET_ARGUMENT_KIND, "id");

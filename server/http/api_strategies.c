@@ -108,6 +108,8 @@ static void write_devices(struct tpd_buf *buf, struct tpd_exchange *request, enu
 }
 
 enum MHD_Result tpd_api_strategies(struct tpd_exchange *request) {
+    if (tpd_query_check(request, NULL, 0) != TPD_OK)
+        return tpd_reply_refusal(request);
     struct tpd_tile tile = request->config->tile;
     struct tpd_buf buf;
     tpd_buf_init(&buf, STRATEGIES_MOST_BYTES);

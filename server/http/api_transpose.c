@@ -5,13 +5,39 @@
 #include "server/http/http_internal.h"
 #include "transposed/clock.h"
 
+/* Every type of the table: what is read here, and what is made. */
+static const char types_after_comma[] =
+#define X(NAME, name, type, suffixes, summary) ", " type
+#include "transposed/tbl/codecs.def"
+#undef X
+    ;
+#define TYPES (types_after_comma + 2)
+
+/* An example that works wherever it is pasted. */
+#define EXAMPLE "curl -d '[[1,2],[3,4]]' http://%.60s/v1/transpose"
+
+static const char *host_of(const struct tpd_exchange *request) {
+    return request->head.host != NULL ? request->head.host : "127.0.0.1:7070";
+}
+
 static enum tpd_status no_type(struct tpd_exchange *request) {
     return tpd_fail(&request->refusal, TPD_UNSUPPORTED_TYPE,
-                    "%s%.40s can't be read here: send application/x-npy, application/json or application/octet-stream, as in "
-                    "curl --data-binary @m.raw 'http://%.40s/v1/transpose?rows=2&cols=3'",
-                    request->sniffing ? "a body that begins like no known format" : "Content-Type ",
-                    request->sniffing ? "" : request->head.content_type,
-                    request->head.host != NULL ? request->head.host : "127.0.0.1:7070");
+                    "Content-Type %.60s is not read here, these are: %s. Send the matrix as one of them, as in " EXAMPLE,
+                    request->head.content_type, TYPES, host_of(request));
+}
+
+/* Nothing said what the body is, and no format knows its first bytes. */
+static enum tpd_status no_format(struct tpd_exchange *request) {
+    if (request->first_bytes == 0)
+        return tpd_fail_at(&request->refusal, TPD_TRUNCATED, 0, "the body is empty: send a matrix, as in " EXAMPLE,
+                           host_of(request));
+    const char *guess = tpd_codec_guess(request->first, request->first_bytes);
+    if (guess[0] != '\0')
+        return tpd_fail(&request->refusal, TPD_UNSUPPORTED_TYPE,
+                        "the body is of no format that is read here: %s. Send it as in " EXAMPLE, guess, host_of(request));
+    return tpd_fail(&request->refusal, TPD_UNSUPPORTED_TYPE,
+                    "the body begins like no known format; these are read: %s. Send it as one of them, as in " EXAMPLE, TYPES,
+                    host_of(request));
 }
 
 /* Format in: from Content-Type, or left to the first bytes when the type says nothing (curl's --data-binary sends the form type).
@@ -32,10 +58,8 @@ static enum tpd_status choose_output(struct tpd_exchange *request) {
     request->job.format_out = tpd_codec_accept(request->head.accept, same);
     if (request->job.format_out != TPD_CODEC_COUNT)
         return TPD_OK;
-    return tpd_fail(
-        &request->refusal, TPD_NOT_ACCEPTABLE,
-        "Accept \"%.80s\" allows nothing that is made here: application/octet-stream, application/x-npy, application/json",
-        request->head.accept);
+    return tpd_fail(&request->refusal, TPD_NOT_ACCEPTABLE, "Accept \"%.80s\" allows nothing that is made here: %s",
+                    request->head.accept, TYPES);
 }
 
 /* What a raw body's parameters say of the matrix, so that an impossible one is refused before its bytes come. */
@@ -120,7 +144,7 @@ enum tpd_status tpd_transpose_begin(struct tpd_exchange *request) {
 static enum tpd_status decide(struct tpd_exchange *request) {
     request->job.format_in = tpd_codec_sniff(request->first, request->first_bytes, &request->decode);
     if (request->job.format_in == TPD_CODEC_COUNT)
-        return no_type(request);
+        return no_format(request);
     request->sniffing = false;
     enum tpd_status status = choose_output(request);
     if (status == TPD_OK)

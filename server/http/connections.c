@@ -34,11 +34,11 @@ bool tpd_connection_move(struct tpd_connection *connection, enum tpd_connection_
     return atomic_compare_exchange_strong_explicit(&connection->state, &now, next, memory_order_acq_rel, memory_order_relaxed);
 }
 
-void tpd_connection_answer_raw(struct tpd_connection *connection, const char *id, const struct tpd_error *error) {
+void tpd_connection_answer_raw(struct tpd_connection *connection, const char *id, bool listed, const struct tpd_error *error) {
     struct tpd_buf body, head;
     tpd_buf_init(&body, RAW_MOST_BYTES);
     tpd_buf_init(&head, RAW_MOST_BYTES);
-    (void)tpd_problem_json(error, id, &body);
+    (void)tpd_problem_json(error, id, listed, &body);
     int status = tpd_status_http(error->status);
     (void)tpd_buf_format(
         &head,
@@ -158,7 +158,7 @@ static void opened(struct tpd_listener *listener, struct MHD_Connection *mhd, vo
     tpd_stats_rejected(listener->http->world->stats, tpd_status_slug(connection->turned_away));
     if (at_once && tpd_connection_move(connection, TPD_CONNECTION_IDLE, TPD_CONNECTION_KILLED)) {
         struct tpd_error error = {.status = connection->turned_away};
-        tpd_connection_answer_raw(connection, "none", &error);
+        tpd_connection_answer_raw(connection, "none", false, &error);
         (void)shutdown(fd, SHUT_RDWR);
     }
 }
@@ -297,8 +297,10 @@ static void look_at(struct tpd_connection *connection, const struct tpd_config *
     if (!late ||
         !atomic_compare_exchange_strong_explicit(&connection->state, &state, next, memory_order_acq_rel, memory_order_relaxed))
         return;
-    if ((state & 0xff) == TPD_CONNECTION_RECEIVING)
-        tpd_connection_answer_raw(connection, atomic_load_explicit(&connection->request, memory_order_acquire)->id, &error);
+    if ((state & 0xff) == TPD_CONNECTION_RECEIVING) {
+        const struct tpd_exchange *request = atomic_load_explicit(&connection->request, memory_order_acquire);
+        tpd_connection_answer_raw(connection, request->id, request->is_transpose, &error);
+    }
     (void)shutdown(connection->fd, SHUT_RDWR); /* MHD sees the end and closes */
 }
 

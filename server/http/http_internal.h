@@ -198,7 +198,7 @@ void tpd_connection_notify(void *listener, struct MHD_Connection *mhd, void **co
 /* From one state to another; false when somebody else moved it meanwhile. */
 bool tpd_connection_move(struct tpd_connection *connection, enum tpd_connection_state from, enum tpd_connection_state to);
 /* Answers the refusal on the bare socket, past MHD, in mid-body. */
-void tpd_connection_answer_raw(struct tpd_connection *connection, const char *id, const struct tpd_error *error);
+void tpd_connection_answer_raw(struct tpd_connection *connection, const char *id, bool listed, const struct tpd_error *error);
 /* Answers 503 for every request whose job a worker still holds, and lets go of the jobs. */
 void tpd_connections_abandon(struct tpd_listener *listener);
 
@@ -217,6 +217,8 @@ bool tpd_parse_uint(const char *text, uint64_t *value);
 
 /* query.c: the parameters of a transpose into decode and job. */
 enum tpd_status tpd_query_read(struct tpd_exchange *request);
+/* For a route with other parameters, `taken`, or none: refuses what is unknown, there twice or without a value. */
+enum tpd_status tpd_query_check(struct tpd_exchange *request, const char *const *taken, unsigned count);
 
 /* digest.c */
 enum tpd_status tpd_digest_parse(const char *field, unsigned char digest[SHA256_DIGEST_SIZE], bool *found,
@@ -226,7 +228,8 @@ void tpd_digest_print(const unsigned char digest[SHA256_DIGEST_SIZE], char text[
 
 /* problem.c */
 unsigned tpd_problem_retry_after(enum tpd_status status); /* seconds; 0: none */
-enum tpd_status tpd_problem_json(const struct tpd_error *error, const char *id, struct tpd_buf *out);
+/* listed: the request is a transpose, which /stats shows for a while. */
+enum tpd_status tpd_problem_json(const struct tpd_error *error, const char *id, bool listed, struct tpd_buf *out);
 
 /* reply.c: each queues one answer; MHD_NO only when there is no memory even for that. */
 enum MHD_Result tpd_reply_refusal(struct tpd_exchange *request);

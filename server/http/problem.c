@@ -10,14 +10,16 @@ unsigned tpd_problem_retry_after(enum tpd_status status) {
     return status == TPD_DRAINING || status == TPD_DEVICE_LOST ? 5 : 1;
 }
 
-enum tpd_status tpd_problem_json(const struct tpd_error *error, const char *id, struct tpd_buf *out) {
+enum tpd_status tpd_problem_json(const struct tpd_error *error, const char *id, bool listed, struct tpd_buf *out) {
     const char *text = error->text[0] != '\0' ? error->text : tpd_status_meaning(error->status);
     (void)tpd_buf_format(out, "{\"type\":\"/problems/%s\",\"title\":", tpd_status_slug(error->status));
     (void)tpd_buf_json_string(out, tpd_status_meaning(error->status));
     (void)tpd_buf_format(out, ",\"status\":%d,\"detail\":", tpd_status_http(error->status));
     (void)tpd_buf_json_string(out, text);
-    /* Where this very occurrence can be looked up: ids have no character that a URL would need escaped. */
-    (void)tpd_buf_format(out, ",\"instance\":\"/stats?id=%s\",\"code\":\"%s\",\"error\":", id, tpd_status_slug(error->status));
+    /* Where this very occurrence can be looked up, for the others just which one it is. Ids have no character that a URL would
+     * need escaped. */
+    (void)tpd_buf_format(out, ",\"instance\":\"%s%s\",\"code\":\"%s\",\"error\":", listed ? "/stats?id=" : "#", id,
+                         tpd_status_slug(error->status));
     (void)tpd_buf_json_string(out, text);
     if (error->has & TPD_ERROR_HAS_LIMIT)
         (void)tpd_buf_format(out, ",\"limit\":%" PRIu64 ",\"actual\":%" PRIu64, error->limit, error->actual);

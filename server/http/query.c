@@ -85,6 +85,17 @@ static const struct {
 };
 enum { PARAMETERS = sizeof parameters / sizeof parameters[0] };
 
+/* Each parameter once, and with a value. */
+static enum tpd_status check_once(unsigned *seen, unsigned number, const char *key, const char *value, struct tpd_error *error) {
+    bool twice = (*seen & 1u << number) != 0;
+    *seen |= 1u << number;
+    if (twice)
+        return tpd_fail(error, TPD_BAD_PARAMETER, "the parameter %s is there twice: give it once", key);
+    if (value == NULL)
+        return tpd_fail(error, TPD_BAD_PARAMETER, "the parameter %s has no value: write %s=VALUE", key, key);
+    return TPD_OK;
+}
+
 static enum MHD_Result read_one(void *self, enum MHD_ValueKind kind, const char *key, const char *value) {
     struct reading *reading = self;
     struct tpd_error *error = &reading->request->refusal;
@@ -98,13 +109,10 @@ static enum MHD_Result read_one(void *self, enum MHD_ValueKind kind, const char 
                      "the parameter \"%.60s\" is unknown: rows, cols, batch, dtype, itemsize, strategy, tile, device and "
                      "nonfinite are taken",
                      key);
-    else if (reading->seen & 1u << i)
-        reading->status = tpd_fail(error, TPD_BAD_PARAMETER, "the parameter %s is there twice: give it once", key);
-    else if (value == NULL)
-        reading->status = tpd_fail(error, TPD_BAD_PARAMETER, "the parameter %s has no value: write %s=VALUE", key, key);
     else
+        reading->status = check_once(&reading->seen, i, key, value, error);
+    if (reading->status == TPD_OK)
         reading->status = parameters[i].read(reading->request, value);
-    reading->seen |= i < PARAMETERS ? 1u << i : 0;
     return reading->status == TPD_OK ? MHD_YES : MHD_NO;
 }
 
@@ -116,4 +124,43 @@ enum tpd_status tpd_query_read(struct tpd_exchange *request) {
     if (request->decode.has_dtype && request->decode.has_itemsize)
         return tpd_fail(&request->refusal, TPD_BAD_PARAMETER, "dtype and itemsize are both there: give one of them");
     return TPD_OK;
+}
+
+struct checking {
+    struct tpd_exchange *request;
+    const char *const *taken;
+    unsigned count, seen; /* bit n: taken[n] */
+    enum tpd_status status;
+};
+
+static enum tpd_status unknown(const struct checking *checking, const char *key) {
+    char list[96] = "no parameter is";
+    size_t at = 0;
+    for (unsigned i = 0; i < checking->count && at < sizeof list; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s%s", i == 0 ? "" : ", ", checking->taken[i],
+                               i + 1 < checking->count ? ""
+                               : checking->count == 1  ? " is"
+                                                       : " are");
+    return tpd_fail(&checking->request->refusal, TPD_BAD_PARAMETER, "the parameter \"%.60s\" is unknown: %s taken here", key,
+                    list);
+}
+
+static enum MHD_Result check_one(void *self, enum MHD_ValueKind kind, const char *key, const char *value) {
+    struct checking *checking = self;
+    struct tpd_error *error = &checking->request->refusal;
+    (void)kind;
+    unsigned i = 0;
+    while (i < checking->count && strcmp(checking->taken[i], key) != 0)
+        i++;
+    if (i == checking->count)
+        checking->status = unknown(checking, key);
+    else
+        checking->status = check_once(&checking->seen, i, key, value, error);
+    return checking->status == TPD_OK ? MHD_YES : MHD_NO;
+}
+
+enum tpd_status tpd_query_check(struct tpd_exchange *request, const char *const *taken, unsigned count) {
+    struct checking checking = {.request = request, .taken = taken, .count = count, .status = TPD_OK};
+    (void)MHD_get_connection_values(request->connection->mhd, MHD_GET_ARGUMENT_KIND, check_one, &checking);
+    return checking.status;
 }

@@ -54,7 +54,7 @@ enum MHD_Result tpd_reply_refusal(struct tpd_exchange *request) {
     struct tpd_buf buf;
     size_t bytes;
     tpd_buf_init(&buf, PROBLEM_MOST_BYTES);
-    (void)tpd_problem_json(&request->refusal, request->id, &buf); /* a failure leaves nothing to take */
+    (void)tpd_problem_json(&request->refusal, request->id, request->is_transpose, &buf); /* a failure leaves nothing to take */
     char *text = tpd_buf_take(&buf, &bytes);
     request->status = request->refusal.status;
     if (text == NULL)

@@ -99,7 +99,7 @@ static enum MHD_Result answer_and_linger(struct tpd_exchange *request) {
         return MHD_NO;
     request->status = request->refusal.status;
     request->http_status = tpd_status_http(request->status);
-    tpd_connection_answer_raw(connection, request->id, &request->refusal);
+    tpd_connection_answer_raw(connection, request->id, request->is_transpose, &request->refusal);
     return MHD_YES;
 }
 

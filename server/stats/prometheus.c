@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "server/base/compiler.h"
 #include "server/stats/stats_internal.h"
 
 enum tpd_metric {

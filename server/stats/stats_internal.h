@@ -26,12 +26,6 @@ enum {
     TPD_FINE_BUCKETS = TPD_FINE_STEPS + 40 * TPD_FINE_STEPS
 };
 
-#ifdef __clang__
-#define TPD_COMPILER __VERSION__ /* says Clang by itself */
-#else
-#define TPD_COMPILER "GCC " __VERSION__
-#endif
-
 typedef _Atomic uint64_t tpd_counter;
 
 /* Static texts, a place claimed by the first who needs it. */

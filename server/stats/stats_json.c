@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "server/base/compiler.h"
 #include "server/base/iso_time.h"
 #include "server/stats/stats_internal.h"
 #include "transposed/clock.h"

@@ -8,7 +8,7 @@ import re
 import struct
 import unittest
 
-from daemon import JSON, NPY, RAW, Daemon, main, npy, read_npy, transpose_bytes
+from daemon import JSON, NPY, RAW, Daemon, main, npy, read_npy, run_binary, transpose_bytes
 
 DTYPES = {"bool": ("|b1", 1), "int8": ("|i1", 1), "uint8": ("|u1", 1), "int16": ("<i2", 2), "uint16": ("<u2", 2), "float16": ("<f2", 2),
           "int32": ("<i4", 4), "uint32": ("<u4", 4), "float32": ("<f4", 4), "int64": ("<i8", 8), "uint64": ("<u8", 8),
@@ -72,6 +72,23 @@ class Formats(unittest.TestCase):
         answer = self.good(self.daemon.post(text, type=JSON))
         self.assertEqual(re.sub(rb"\s", b"", answer.body), b"[[1.10,-0.0],[9007199254740993,true],[1e400,null]]")
         self.assertTrue(answer.headers["Content-Type"].startswith(JSON))
+
+    def test_dtype_of_what_is_sent(self):
+        for accept, dtype, itemsize in ((JSON, "text", None), (NPY, "float64", 8), (RAW, "float64", 8)):
+            answer = self.good(self.daemon.post(b"[[1.5,2],[3,4]]", type=JSON, accept=accept, headers={"X-Request-Id": f"sent-{dtype}-{accept[-3:]}"}))
+            self.assertEqual(answer.headers["Transposed-Dtype"], dtype)
+            row = self.good(self.daemon.get(f"/stats?id=sent-{dtype}-{accept[-3:]}")).json()["recent"][0]
+            self.assertEqual(row["dtype"], dtype)
+            if itemsize:
+                self.assertEqual((row["itemsize"], row["bytes"]), (itemsize, 4 * itemsize))
+
+    def test_devices_are_those_of_the_command(self):
+        told = {row["id"]: row for row in json.loads(run_binary("devices", "--json").stdout)["devices"]}
+        for row in self.good(self.daemon.get("/stats")).json()["devices"]:
+            if row["kind"] == "cuda":  # this daemon was told to use none
+                continue
+            for key, value in told[row["id"]].items():
+                self.assertEqual(row[key], value, (row["id"], key))
 
     def test_json_objects_keep_their_form(self):
         for body, expected in [

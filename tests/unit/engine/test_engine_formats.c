@@ -73,6 +73,28 @@ START_TEST(cells_move_letter_for_letter) {
 }
 END_TEST
 
+/* Of cells that become numbers the job says the numbers' dtype and size, also when one of them does not fit. */
+START_TEST(cells_that_became_items) {
+    const char *const bodies[] = {"[[1,2],[3,4]]", "[[1,2.5],[3,4]]", "[[true,false]]", "{\"dtype\":\"int16\",\"data\":[[1,2]]}"};
+    const enum tpd_dtype dtypes[] = {TPD_DTYPE_INT64, TPD_DTYPE_FLOAT64, TPD_DTYPE_BOOL, TPD_DTYPE_INT16};
+    const enum tpd_codec_id formats[] = {TPD_CODEC_RAW, TPD_CODEC_NPY};
+    struct rig_job rig;
+    for (int i = 0; i < 8; i++) {
+        convert(&rig, TPD_CODEC_JSON, formats[i % 2], bodies[i / 2], strlen(bodies[i / 2]));
+        ck_assert_msg(rig.job.status == TPD_OK, "%s", rig.job.error.text);
+        ck_assert(!rig.job.cells);
+        ck_assert_int_eq(rig.job.matrix.dtype, dtypes[i / 2]);
+        ck_assert_uint_eq(rig.job.matrix.itemsize, tpd_dtype_itemsize(dtypes[i / 2]));
+        ck_assert_uint_eq(rig.job.matrix.cols, 2); /* the input's */
+        tpd_job_fini(&rig.job);
+    }
+    convert(&rig, TPD_CODEC_JSON, TPD_CODEC_RAW, "[[1,\"x\"],[3,4]]", 15);
+    ck_assert_int_eq(rig.job.status, TPD_OUT_OF_RANGE);
+    ck_assert_uint_eq(rig.job.matrix.rows, 2);
+    tpd_job_fini(&rig.job);
+}
+END_TEST
+
 /* A malformed body fails in the worker's part, and gives everything back. */
 START_TEST(bad_bodies_end_with_their_own_error) {
     const char *bodies[] = {"[[1,2],[3]]", "[[1,2],[3,4]", "[[1,x]]"};
@@ -122,6 +144,7 @@ static Suite *suite(void) {
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, column_major_is_a_relabel);
     tcase_add_test(tests, cells_move_letter_for_letter);
+    tcase_add_test(tests, cells_that_became_items);
     tcase_add_test(tests, bad_bodies_end_with_their_own_error);
     tcase_add_test(tests, real_devices);
     suite_add_tcase(made, tests);

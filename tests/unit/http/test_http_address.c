@@ -70,6 +70,24 @@ START_TEST(unix_and_inherited) {
 }
 END_TEST
 
+/* What can't be bound is told what would help. */
+START_TEST(taken_addresses) {
+    struct tpd_error error;
+    fixture_start(&fixture);
+    struct tpd_config config = fixture.config;
+    struct tpd_world world = {.engine = fixture.world.engine, .stats = fixture.world.stats};
+    struct tpd_http *http;
+    atomic_init(&world.config, &config);
+    const char *const cases[][2] = {{tpd_http_data_address(fixture.http), "0: any free one"},
+                                    {"192.0.2.1:7070", "no interface of this machine"}}; /* a block that no machine has */
+    for (int i = 0; i < 2; i++) {
+        snprintf(config.listen, sizeof config.listen, "%s", cases[i][0]);
+        ck_assert_int_eq(tpd_http_create(&world, &http, &error), TPD_IO);
+        ck_assert_msg(strstr(error.text, cases[i][0]) != NULL && strstr(error.text, cases[i][1]) != NULL, "%s", error.text);
+    }
+}
+END_TEST
+
 START_TEST(bad_addresses) {
     static const char *const bad[] = {
         "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "127.0.0.1:http", "[::1:80",     "::1:80", "unix:", "unix:s",
@@ -105,6 +123,7 @@ static Suite *suite(void) {
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_test(tests, unix_and_inherited);
     tcase_add_test(tests, bad_addresses);
+    tcase_add_test(tests, taken_addresses);
     suite_add_tcase(made, tests);
     return made;
 }

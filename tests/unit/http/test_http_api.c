@@ -120,12 +120,53 @@ START_TEST(statistics) {
     ck_assert_double_gt(cJSON_GetObjectItem(row, "receive_ns")->valuedouble, 0);
     ck_assert_double_ge(cJSON_GetObjectItem(row, "total_ns")->valuedouble, cJSON_GetObjectItem(row, "receive_ns")->valuedouble);
     cJSON_Delete(json);
-    static const char *const bad[] = {"/stats?recent=-1", "/stats?recent=257", "/stats?recent=x", "/stats?id="};
-    for (int i = 0; i < 4; i++) {
+    static const char *const bad[] = {
+        "/stats?recent=-1",         "/stats?recent=257", "/stats?recent=x",     "/stats?id=",         "/stats?rows=1",
+        "/stats?id=a&id=b",         "/stats?recent",     "/stats?recent=1&x=2", "/v1/strategies?a=1", "/v1/strategies?a",
+        "/v1/config?strategy=naive"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         json = get_json(fd, bad[i], 400);
         ck_assert_str_eq(cJSON_GetObjectItem(json, "code")->valuestring, "bad-parameter");
         cJSON_Delete(json);
     }
+    close(fd);
+}
+END_TEST
+
+/* Documents for people end their last line; only a transposed matrix is exactly that. */
+START_TEST(last_lines) {
+    static const char *const paths[] = {"/stats",         "/metrics",   "/livez",   "/readyz",      "/healthz",
+                                        "/v1/strategies", "/v1/config", "/nowhere", "/v1/transpose"};
+    int fd = client_open(&fixture);
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct reply reply;
+        get(fd, paths[i], "", &reply);
+        ck_assert_msg(reply.bytes > 2 && reply.body[reply.bytes - 1] == '\n' && reply.body[reply.bytes - 2] != '\n', "%s: %s",
+                      paths[i], (char *)reply.body);
+        reply_free(&reply);
+    }
+    close(fd);
+}
+END_TEST
+
+/* `instance` points to where the request can be seen, or, where none is kept, just names it. */
+START_TEST(instances) {
+    int fd = client_open(&fixture);
+    static const char *const paths[] = {"/nowhere", "/v1/transpose", "/stats?x=1"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        struct reply reply;
+        get(fd, paths[i], "X-Request-Id: one\r\n", &reply);
+        ck_assert_ptr_nonnull(strstr((char *)reply.body, "\"instance\":\"#one\""));
+        reply_free(&reply);
+    }
+    ck_assert(client_text(fd, "POST /v1/transpose HTTP/1.1\r\nHost: t\r\nX-Request-Id: two\r\nContent-Length: 2\r\n\r\n[["));
+    expect_reply(fd, 400, "\"instance\":\"/stats?id=two\"");
+    cJSON *json = get_json(fd, "/stats?id=two", 200);
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "recent")), 1);
+    cJSON_Delete(json);
+    json = get_json(fd, "/stats?id=one", 200);
+    ck_assert_int_eq(cJSON_GetArraySize(cJSON_GetObjectItem(json, "recent")), 0);
+    cJSON_Delete(json);
     close(fd);
 }
 END_TEST
@@ -207,6 +248,8 @@ static Suite *suite(void) {
     tcase_add_test(tests, methods);
     tcase_add_test(tests, health);
     tcase_add_test(tests, statistics);
+    tcase_add_test(tests, last_lines);
+    tcase_add_test(tests, instances);
     tcase_add_test(tests, metrics);
     tcase_add_test(tests, strategies);
     tcase_add_test(tests, configuration);

@@ -114,8 +114,13 @@ static const struct {
     {"rows=2&cols=2&itemsize=1&nonfinite=maybe", "", 400, "nonfinite=maybe"},
     {"rows=2&cols=2&itemsize=1&tile=7", "", 400, "bad-parameter"},
     {"rows=2&cols=2&itemsize=1", "Accept: image/png\r\n", 406, "not-acceptable"},
-    {"rows=2&cols=2&itemsize=1", "Content-Type: image/png\r\n", 415, "curl --data-binary"},
+    {"rows=2&cols=2&itemsize=1", "Content-Type: image/png\r\n", 415, "application/x-npy"},
     {"", "", 415, "begins like no known format"},
+    {"", "Content-Type: text/csv\r\n", 415, "text/csv is not read here, these are: application/x-npy"},
+    {"", "Content-Type: text/csv\r\n", 415, "curl -d '[[1,2],[3,4]]' http://t/v1/transpose"},
+    {"rows=2&dtype=uint8", "", 400, "cols is missing"},
+    {"itemsize=1", "", 400, "rows and cols are missing"},
+    {"", "Accept: image/png\r\n", 406, "application/x-npy"},
     {"rows=2&cols=2&itemsize=1", "Content-Encoding: gzip\r\n", 415, "gzip"},
     {"rows=2&cols=2&itemsize=1", "Content-Digest: sha-256=:AAAA:\r\n", 400, "bad-parameter"},
     {"rows=2&cols=2&itemsize=1", "Content-Digest: sha-256=:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=:\r\n", 400,
@@ -148,6 +153,56 @@ START_TEST(sniffed) {
         ck_assert(client_text(fd, "POST /v1/transpose HTTP/1.1\r\nHost: t\r\n%sContent-Length: 22\r\n\r\n[[1.10,2],[3,4],[5,6]]",
                               types[i]));
         expect_reply(fd, 200, "1.10");
+        static const struct {
+            const char *body;
+            int status;
+            const char *has[2];
+        } poor[] = {
+            {"", 400, {"the body is empty", "\"offset\":0"}}, {"123", 415, {"bare value", "[[1,2],[3,4]]"}},
+            {"\"abc\"", 415, {"bare value", "curl"}},         {"null", 415, {"bare value", "curl"}},
+            {"PK\x03\x04", 415, {"numpy.savez", "curl"}},     {"{}", 400, {"key 'data' is missing", "\"offset\":1"}},
+        };
+        for (size_t p = 0; p < sizeof poor / sizeof poor[0]; p++) {
+            struct reply reply;
+            ck_assert(client_text(fd, "POST /v1/transpose HTTP/1.1\r\nHost: t\r\n%sContent-Length: %zu\r\n\r\n%s", types[i],
+                                  strlen(poor[p].body), poor[p].body));
+            ck_assert(reply_read(fd, false, &reply));
+            ck_assert_msg(reply.status == poor[p].status, "'%s': %d %s", poor[p].body, reply.status, (char *)reply.body);
+            for (int w = 0; w < 2; w++)
+                ck_assert_msg(strstr((char *)reply.body, poor[p].has[w]) != NULL, "'%s': no '%s' in %s", poor[p].body,
+                              poor[p].has[w], (char *)reply.body);
+            reply_free(&reply);
+        }
+    }
+    close(fd);
+}
+END_TEST
+
+/* The dtype is that of the bytes which are sent: of numbers where cells became numbers, "text" where they stayed cells. */
+START_TEST(dtype_of_what_is_sent) {
+    static const struct {
+        const char *query, *accept, *dtype;
+    } cases[] = {{"", "application/json", "text"},
+                 {"", "application/octet-stream", "int64"},
+                 {"", "application/x-npy", "int64"},
+                 {"?dtype=int8", "application/octet-stream", "int8"}};
+    int fd = client_open(&fixture);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct reply reply;
+        ck_assert(client_text(fd,
+                              "POST /v1/transpose%s HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\nAccept: %s\r\n"
+                              "X-Request-Id: sent-%zu\r\nContent-Length: 13\r\n\r\n[[1,2],[3,4]]",
+                              cases[i].query, cases[i].accept, i));
+        ck_assert(reply_read(fd, false, &reply));
+        ck_assert_int_eq(reply.status, 200);
+        ck_assert_str_eq(reply_field(&reply, "Transposed-Dtype"), cases[i].dtype);
+        if (i == 0) /* exactly the matrix */
+            ck_assert_str_eq((char *)reply.body, "[[1,3],[2,4]]");
+        reply_free(&reply);
+        char wanted[32];
+        snprintf(wanted, sizeof wanted, "\"dtype\":\"%s\"", cases[i].dtype);
+        ck_assert(client_text(fd, "GET /stats?id=sent-%zu HTTP/1.1\r\nHost: t\r\n\r\n", i));
+        expect_reply(fd, 200, wanted);
     }
     close(fd);
 }
@@ -264,6 +319,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, pipelined);
     tcase_add_loop_test(tests, refused_and_still_usable, 0, (int)(sizeof refusals / sizeof refusals[0]));
     tcase_add_test(tests, sniffed);
+    tcase_add_test(tests, dtype_of_what_is_sent);
     tcase_add_test(tests, no_items);
     tcase_add_test(tests, too_large_is_drained);
     tcase_add_test(tests, too_large_at_once);
