@@ -170,12 +170,17 @@ static void add_request(void *context, enum tpd_simt_kind kind, const struct tpd
 }
 
 enum tpd_status tpd_banks_of_plan(const struct tpd_plan *plan, struct tpd_figures *figures, struct tpd_error *error) {
+    return tpd_banks_of_sample(plan, TPD_BANKS_BLOCKS_MOST, figures, error);
+}
+
+enum tpd_status tpd_banks_of_sample(const struct tpd_plan *plan, uint64_t blocks_most, struct tpd_figures *figures,
+                                    struct tpd_error *error) {
     struct sums sums = {.figures = {.plan = *plan}, .status = TPD_OK, .error = error};
     struct tpd_simt simt;
     enum tpd_status status = tpd_simt_init(&simt, plan, NULL, NULL, add_request, &sums, error);
     if (status != TPD_OK)
         return status;
-    uint64_t most = TPD_BANKS_BLOCKS_MOST, blocks = plan->blocks < most ? plan->blocks : most;
+    uint64_t blocks = plan->blocks < blocks_most ? plan->blocks : blocks_most;
     uint64_t last = plan->blocks - 1; /* not looked at when there is none */
     for (uint64_t n = 0; n < blocks && status == TPD_OK; n++) {
         /* From first to last in even steps; every block when there are no more. Nothing here can pass 2^64. */
