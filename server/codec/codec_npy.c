@@ -88,7 +88,9 @@ static enum tpd_status npy_push(struct tpd_decoder *decoder, const void *bytes, 
 
 static enum tpd_status npy_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
     if (!decoder->header_done)
-        return tpd_fail_at(error, TPD_TRUNCATED, decoder->head_bytes, "the body ends after %zu bytes, inside the npy header",
+        return tpd_fail_at(error, TPD_TRUNCATED, decoder->head_bytes,
+                           "the body ends after %zu bytes, inside the npy header; was the file sent whole? curl does with "
+                           "--data-binary @FILE, not with -d",
                            decoder->head_bytes);
     enum tpd_status status = tpd_item_sink_finish(&decoder->sink, error);
     if (status != TPD_OK)

@@ -14,16 +14,18 @@ static const char types_after_comma[] =
 #define TYPES (types_after_comma + 2)
 
 /* An example that works wherever it is pasted. */
-#define EXAMPLE "curl -d '[[1,2],[3,4]]' http://%.60s/v1/transpose"
+#define EXAMPLE "curl -d '[[1,2],[3,4]]' http://%.40s/v1/transpose"
 
 static const char *host_of(const struct tpd_exchange *request) {
     return request->head.host != NULL ? request->head.host : "127.0.0.1:7070";
 }
 
 static enum tpd_status no_type(struct tpd_exchange *request) {
+    const char *type = request->head.content_type;
+    size_t bytes = strcspn(type, ";"); /* its parameters may be long, and say nothing here */
     return tpd_fail(&request->refusal, TPD_UNSUPPORTED_TYPE,
-                    "Content-Type %.60s is not read here, these are: %s. Send the matrix as one of them, as in " EXAMPLE,
-                    request->head.content_type, TYPES, host_of(request));
+                    "Content-Type %.*s is not read here, these are: %s. Send the matrix as one of them, as in " EXAMPLE,
+                    bytes < 40 ? (int)bytes : 40, type, TYPES, host_of(request));
 }
 
 /* Nothing said what the body is, and no format knows its first bytes. */
