@@ -88,12 +88,6 @@ static enum tpd_status open_decoder(struct tpd_exchange *request) {
     return tpd_codec_at(request->job.format_in)->open(&request->decode, &request->job.decoder, &request->refusal);
 }
 
-static enum tpd_status too_large(struct tpd_exchange *request, uint64_t actual) {
-    return tpd_fail_limit(&request->refusal, TPD_TOO_LARGE, request->config->max_body_bytes, actual,
-                          "the body has %llu bytes%s, max_body_bytes is %llu", (unsigned long long)actual,
-                          request->has_content_bytes ? "" : " or more", (unsigned long long)request->config->max_body_bytes);
-}
-
 static enum tpd_status read_digests(struct tpd_exchange *request) {
     request->want_digest = request->head.want_digest != NULL && tpd_digest_is_wanted(request->head.want_digest);
     if (request->head.content_digest == NULL)
@@ -124,8 +118,6 @@ enum tpd_status tpd_transpose_begin(struct tpd_exchange *request) {
         status = tpd_query_read(request);
     if (status == TPD_OK)
         status = choose_output(request);
-    if (status == TPD_OK && request->has_content_bytes && request->content_bytes > config->max_body_bytes)
-        status = too_large(request, request->content_bytes);
     if (status == TPD_OK && atomic_load_explicit(&http->closing, memory_order_acquire))
         status = tpd_fail(error, TPD_DRAINING, "the daemon is stopping: send the request again to whoever takes its place");
     if (status == TPD_OK)
@@ -158,8 +150,6 @@ static enum tpd_status decide(struct tpd_exchange *request) {
 }
 
 enum tpd_status tpd_transpose_push(struct tpd_exchange *request, const char *bytes, size_t count) {
-    if (request->received_bytes > request->config->max_body_bytes)
-        return too_large(request, request->received_bytes);
     if (request->check_digest)
         sha256_update(&request->sha, count, (const uint8_t *)bytes);
     if (request->sniffing) {

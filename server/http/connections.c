@@ -252,13 +252,17 @@ static bool client_is_gone(struct tpd_connection *connection, uint64_t state, ui
         connection->seen_state = state;
         connection->seen_bytes = received;
         connection->seen_ns = now;
+        connection->seen_end = false;
         return false;
     }
     if (now - connection->seen_ns < SECOND_NS)
         return false;
     char byte;
     connection->seen_ns = now;
-    return recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    /* Seen twice, a second apart: at the first look MHD may have the last bytes in its hands and not have told us yet. */
+    bool ended = recv(connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0, before = connection->seen_end;
+    connection->seen_end = ended;
+    return ended && before;
 }
 
 /* Under the lock. A move that fails means that the connection went on meanwhile: then it is not late. */
@@ -283,8 +287,10 @@ static void look_at(struct tpd_connection *connection, const struct tpd_config *
         }
         break;
     case TPD_CONNECTION_IDLE:
-        late = elapsed > (connection->turned_away != TPD_OK ? GRACE_NS : config->idle_timeout + config->receive_timeout) ||
-               client_is_gone(connection, state, received, now);
+        late = elapsed > (connection->turned_away != TPD_OK ? GRACE_NS : config->idle_timeout + config->receive_timeout);
+        /* No state is moved: MHD may hold the whole request already. It is only told to look again, and finds the end. */
+        if (!late && client_is_gone(connection, state, received, now))
+            (void)shutdown(connection->fd, SHUT_RD);
         break;
     case TPD_CONNECTION_LINGERING:
         late = elapsed > GRACE_NS;

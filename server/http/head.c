@@ -16,6 +16,19 @@ bool tpd_parse_uint(const char *text, uint64_t *value) {
     return true;
 }
 
+/* True for what MHD (0.9.75) reads otherwise than others do. It appends a folded line to the header's name and keeps a blank
+ * before the colon in it, so that "Transfer-Encoding:\\r\\n chunked" is no Transfer-Encoding; a bare CR stays in the value. */
+static bool is_ambiguous(const char *key, const char *value) {
+    static const char token[] = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    if (key[strspn(key, token)] != '\0' || (strncasecmp(key, "Content-Length", 14) == 0 && key[14] != '\0') ||
+        (strncasecmp(key, "Transfer-Encoding", 17) == 0 && key[17] != '\0'))
+        return true;
+    for (; value != NULL && *value != '\0'; value++)
+        if (((unsigned char)*value < ' ' && *value != '\t') || *value == 0x7f)
+            return true;
+    return false;
+}
+
 /* The first of each counts; the number of those whose repetition is an attack is kept. */
 static enum MHD_Result collect(void *self, enum MHD_ValueKind kind, const char *key, const char *value) {
     struct tpd_head *head = self;
@@ -37,6 +50,7 @@ static enum MHD_Result collect(void *self, enum MHD_ValueKind kind, const char *
         {"Expect", &head->expect, NULL},
     };
     (void)kind;
+    head->ambiguous = head->ambiguous || is_ambiguous(key, value);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcasecmp(key, known[i].name) == 0) {
             if (*known[i].place == NULL)
@@ -53,6 +67,9 @@ static enum tpd_status check_framing(struct tpd_exchange *request, bool is_1_1) 
     const struct tpd_head *head = &request->head;
     struct tpd_error *error = &request->refusal;
     request->close_after = true;
+    if (head->ambiguous)
+        return tpd_fail(error, TPD_FRAMING,
+                        "a header is folded, or its name or value holds a blank or control byte: write each on one line");
     if (head->content_lengths != 0 && head->transfer_encodings != 0)
         return tpd_fail(error, TPD_FRAMING, "Content-Length and Transfer-Encoding are both there: send one of them");
     if (head->content_lengths > 1)

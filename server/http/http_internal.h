@@ -66,7 +66,8 @@ struct tpd_connection {
     enum tpd_status turned_away;     /* TPD_CONNECTIONS_FULL or TPD_CLIENT_LIMIT: its first request is answered so; else TPD_OK */
     bool uri_is_bad;                 /* of the request whose line was just read: %00 or a raw control byte */
     bool counted_ip;
-    uint64_t seen_state, seen_bytes, seen_ns; /* the watcher's own: what it saw, and since when */
+    bool seen_end; /* the watcher's own, like the next three: what it saw, and since when */
+    uint64_t seen_state, seen_bytes, seen_ns;
     unsigned char ip[16];
     _Atomic(struct tpd_exchange *) request;
     struct tpd_connection *next, *previous;
@@ -120,6 +121,7 @@ struct tpd_head {
         *expect;
     const char *content_length, *transfer_encoding;
     unsigned content_lengths, transfer_encodings, hosts;
+    bool ambiguous;
 };
 
 struct tpd_exchange {

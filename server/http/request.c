@@ -67,6 +67,15 @@ static enum tpd_status find_route(struct tpd_exchange *request, const char *url)
     return tpd_fail(error, TPD_METHOD, "%s has no %.20s: it takes %s", route->path, method, request->allow);
 }
 
+/* A body for a path that reads none is swallowed, and no more of it than of any other. */
+static enum tpd_status check_size(struct tpd_exchange *request, uint64_t bytes) {
+    uint64_t most = request->config->max_body_bytes;
+    if (bytes <= most)
+        return TPD_OK;
+    return tpd_fail_limit(&request->refusal, TPD_TOO_LARGE, most, bytes, "the body has %llu bytes%s, max_body_bytes is %llu",
+                          (unsigned long long)bytes, request->has_content_bytes ? "" : " or more", (unsigned long long)most);
+}
+
 static enum tpd_status examine(struct tpd_exchange *request, const char *url, const char *version) {
     enum tpd_status status = tpd_head_read(request, version);
     tpd_head_identify(request);
@@ -86,10 +95,11 @@ static enum tpd_status examine(struct tpd_exchange *request, const char *url, co
                                     (unsigned long long)request->config->max_connections);
     }
     status = find_route(request, url);
-    if (status != TPD_OK || !(tpd_route_at(request->route)->methods & TPD_POST))
+    if (status != TPD_OK)
         return status;
-    request->is_transpose = true;
-    return tpd_transpose_begin(request);
+    request->is_transpose = (tpd_route_at(request->route)->methods & TPD_POST) != 0;
+    status = check_size(request, request->content_bytes);
+    return status == TPD_OK && request->is_transpose ? tpd_transpose_begin(request) : status;
 }
 
 /* Says the refusal past MHD and swallows what still comes, until the client has read it and closes, or the watcher does. */
@@ -152,8 +162,10 @@ static enum MHD_Result body(struct tpd_exchange *request, const char *bytes, siz
     enum tpd_connection_state state = atomic_load_explicit(&connection->state, memory_order_acquire) & 0xff;
     if (state != TPD_CONNECTION_RECEIVING)
         return state == TPD_CONNECTION_LINGERING ? MHD_YES : MHD_NO;
-    if (request->refusal.status == TPD_OK && request->is_transpose) {
-        enum tpd_status status = tpd_transpose_push(request, bytes, count);
+    if (request->refusal.status == TPD_OK) {
+        enum tpd_status status = check_size(request, request->received_bytes);
+        if (status == TPD_OK && request->is_transpose)
+            status = tpd_transpose_push(request, bytes, count);
         request->refusal.status = status;
         if (status != TPD_OK) {
             request->refused_at = request->received_bytes;
@@ -250,6 +262,15 @@ void tpd_request_completed(void *listener, struct MHD_Connection *mhd, void **co
     if (request == NULL || !request->begun)
         return;
     enum tpd_connection_state state = atomic_load_explicit(&connection->state, memory_order_acquire) & 0xff;
+    /* Told before MHD shuts the socket: a client that closed its sending side in mid-body can still read. */
+    if (request->http_status == 0 && why == MHD_REQUEST_TERMINATED_CLIENT_ABORT &&
+        tpd_connection_move(connection, TPD_CONNECTION_RECEIVING, TPD_CONNECTION_LINGERING)) {
+        struct tpd_error error = {.status = TPD_OK};
+        (void)tpd_fail_at(&error, TPD_TRUNCATED, request->received_bytes,
+                          "the body ends after %llu bytes, before it was complete", (unsigned long long)request->received_bytes);
+        tpd_connection_answer_raw(connection, request->id, request->is_transpose,
+                                  request->refusal.status != TPD_OK ? &request->refusal : &error);
+    }
     if (request->http_status == 0)
         settle_unanswered(request, state, why);
     const struct tpd_job *job = &request->job;
