@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 enum tpd_strategy_id {
-#define X(NAME, name, TILED, ITEMSIZES, summary) TPD_STRATEGY_##NAME,
+#define X(NAME, name, TILES, ITEMSIZES, summary) TPD_STRATEGY_##NAME,
 #include "transposed/tbl/strategies.def"
 #undef X
     TPD_STRATEGY_COUNT,
@@ -20,7 +20,8 @@ enum tpd_strategy_id {
 };
 
 enum {
-    TPD_STRATEGY_THREADS = 256, /* a block, for every strategy */
+    TPD_STRATEGY_THREADS = 256, /* a block, the most; strategies with tiles of their own may take fewer */
+    TPD_KERNELS_MOST = 4,       /* of one strategy and item size */
     TPD_TILE_LEAST = 16,        /* items a side; sides are powers of two */
     TPD_TILE_MOST = 128,
     TPD_TILE_DEFAULT = 32,
@@ -34,7 +35,7 @@ struct tpd_tile {
 struct tpd_strategy {
     const char *name;
     const char *summary;
-    bool tiled;
+    bool tiled; /* takes the `tile` knob; others ignore it */
     bool any_itemsize;
 };
 
@@ -42,11 +43,13 @@ struct tpd_strategy {
 struct tpd_plan {
     enum tpd_strategy_id strategy;
     struct tpd_matrix matrix; /* the input's */
-    struct tpd_tile tile;     /* 0 x 0 when not tiled */
+    struct tpd_tile tile;     /* 0 x 0 when nothing is staged in tiles */
     bool tile_is_default;     /* the kernel with the tile compiled in */
-    uint32_t word_bytes;      /* what one access moves: 1, 2, 4, 8, 16 */
+    uint32_t kernel;          /* which of the strategy's */
+    uint32_t threads;         /* a block */
+    uint32_t word_bytes;      /* what one access moves: 1, 2, 4, 8, 16; `vector` moves 16 bytes of such items */
     uint32_t words;           /* accesses an item: itemsize / word_bytes */
-    uint32_t pitch;           /* items from one tile row to the next; 0 when not tiled */
+    uint32_t pitch;           /* items from one tile row to the next; 0 when nothing is staged in tiles */
     uint64_t shared_bytes;    /* a block */
     uint64_t blocks;          /* in the whole batch; may exceed one grid's 2^31 - 1 */
 };
@@ -61,7 +64,7 @@ enum tpd_status tpd_tile_parse(const char *text, struct tpd_tile *tile, struct t
 /* What `auto` takes by rule, from shape and item size alone. Never TPD_STRATEGY_AUTO. */
 enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix);
 
-/* Fails with TPD_UNSUPPORTED (an item size or a tile the strategy does not take, or shared_bytes > shared_most_bytes;
+/* Fails with TPD_UNSUPPORTED (an item size, a shape or a tile the strategy does not take, or shared_bytes > shared_most_bytes;
  * names both), TPD_SIZE_OVERFLOW. AUTO is chosen first. A matrix without items gives 0 blocks. */
 enum tpd_status tpd_strategy_plan(enum tpd_strategy_id id, const struct tpd_matrix *matrix, struct tpd_tile tile,
                                   uint64_t shared_most_bytes, struct tpd_plan *plan, struct tpd_error *error) TPD_CHECKED;

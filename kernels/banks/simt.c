@@ -82,7 +82,7 @@ static void show(struct tpd_simt *simt) {
     for (uint32_t n = 0; n < simt->count; n++) {
         const struct tpd_simt_access *access = &simt->accesses[n];
         bool store = access->kind == TPD_SIMT_GLOBAL_STORE || access->kind == TPD_SIMT_SHARED_STORE;
-        for (uint32_t warp = 0; warp < TPD_SIMT_WARPS; warp++) {
+        for (uint32_t warp = 0; warp < simt->plan.threads / TPD_WARP; warp++) {
             struct tpd_request request = {.op = store ? TPD_OP_STORE : TPD_OP_LOAD, .width = access->width};
             request.active = access->active[warp];
             memcpy(request.address, access->address + (size_t)warp * TPD_WARP, sizeof request.address);
@@ -95,7 +95,7 @@ uint32_t tpd_simt_next(struct tpd_simt *simt) {
     if (simt->accesses != NULL && simt->at != simt->count)
         fault(simt, uneven);
     simt->at = 0;
-    if (++simt->thread == THREADS && simt->accesses != NULL && simt->fault == NULL)
+    if (++simt->thread == simt->plan.threads && simt->accesses != NULL && simt->fault == NULL)
         show(simt);
     return simt->thread;
 }
@@ -104,7 +104,7 @@ enum tpd_status tpd_simt_run(struct tpd_simt *simt, uint64_t block, struct tpd_e
     const struct tpd_plan *plan = &simt->plan;
     simt->block = block;
     simt->barrier_due = false;
-    tpd_kernels[plan->strategy][TPD_LOG2(plan->word_bytes)][plan->tile_is_default ? 0 : 1](simt, simt->grid);
+    tpd_kernels[plan->strategy][TPD_LOG2(plan->word_bytes)][plan->kernel](simt, simt->grid);
     if (simt->fault != NULL)
         return tpd_fail(error, TPD_INTERNAL, "strategy %s, block %" PRIu64 ": %s", tpd_strategy_at(plan->strategy)->name, block,
                         simt->fault);

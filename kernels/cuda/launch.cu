@@ -7,38 +7,42 @@
 /* What grid.x may have (CUDA, every architecture since 3.0); a larger batch takes several launches. */
 static const uint64_t blocks_most = 2147483647;
 
-enum { TILE_FIXED_KIND = 0, TILE_ANY_KIND = 1 };
-
-static const void *kernel_of(const struct tpd_plan *plan, int kind) {
+static const void *kernel_of(const struct tpd_plan *plan) {
     const uint32_t word = plan->word_bytes;
     const int log2 = word == 16 ? 4 : word == 8 ? 3 : word == 4 ? 2 : word == 2 ? 1 : 0;
-    return tpd_kernels[plan->strategy][log2][kind];
+    return tpd_kernels[plan->strategy][log2][plan->kernel];
 }
 
 extern "C" int tpd_cuda_kernels_prepare(uint64_t shared_most_bytes) {
     for (int id = 0; id < TPD_STRATEGY_COUNT; id++) {
         for (int log2 = 0; log2 < 5; log2++) {
-            cudaError_t code =
-                cudaFuncSetAttribute(tpd_kernels[id][log2][TILE_ANY_KIND], cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                     static_cast<int>(shared_most_bytes));
-            if (code != cudaSuccess)
-                return code;
+            for (int kind = 0; kind < TPD_KERNELS_MOST; kind++) {
+                const void *kernel = tpd_kernels[id][log2][kind];
+                cudaFuncAttributes has;
+                if (kernel == nullptr)
+                    continue;
+                cudaError_t code = cudaFuncGetAttributes(&has, kernel);
+                /* One that has its tile compiled in takes no dynamic memory. */
+                if (code == cudaSuccess && has.sharedSizeBytes == 0)
+                    code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                static_cast<int>(shared_most_bytes));
+                if (code != cudaSuccess)
+                    return code;
+            }
         }
     }
     return 0;
 }
 
 extern "C" int tpd_cuda_kernel_launch(const struct tpd_plan *plan, const void *in, void *out, void *stream) {
-    const int kind = plan->tile_is_default || plan->shared_bytes == 0 ? TILE_FIXED_KIND : TILE_ANY_KIND;
-    const size_t dynamic_bytes = kind == TILE_ANY_KIND ? static_cast<size_t>(plan->shared_bytes) : 0;
+    const size_t dynamic_bytes = plan->tile_is_default ? 0 : static_cast<size_t>(plan->shared_bytes);
     struct tpd_geometry grid = tpd_geometry_of(plan);
     void *arguments[] = {&in, &out, &grid};
     for (uint64_t first = 0; first < plan->blocks; first += blocks_most) {
         const uint64_t left = plan->blocks - first;
         grid.first_block = first;
-        cudaError_t code =
-            cudaLaunchKernel(kernel_of(plan, kind), dim3(static_cast<unsigned>(left < blocks_most ? left : blocks_most)),
-                             dim3(TPD_STRATEGY_THREADS), arguments, dynamic_bytes, static_cast<cudaStream_t>(stream));
+        cudaError_t code = cudaLaunchKernel(kernel_of(plan), dim3(static_cast<unsigned>(left < blocks_most ? left : blocks_most)),
+                                            dim3(plan->threads), arguments, dynamic_bytes, static_cast<cudaStream_t>(stream));
         if (code != cudaSuccess)
             return code;
     }

@@ -5,7 +5,7 @@
 #ifndef TPD_DIALECT_C_H
 #define TPD_DIALECT_C_H
 
-#include "kernels/strategies/geometry.h"
+#include "kernels/strategies/vectors.h"
 
 #include "kernels/strategies/every_strategy.h" /* the layouts */
 
@@ -18,14 +18,16 @@ typedef struct {
 #define ITEM16 tpd_item16
 
 #define KERNEL(NAME) static void KERNEL_NAME(NAME, ITEMSIZE, TILE_KIND)(struct tpd_simt * simt, const struct tpd_geometry grid)
+#define KERNEL_OWN(NAME) KERNEL(NAME)
 #define BLOCK (simt->block)
-#define PHASE(thread) for (uint32_t thread = tpd_simt_phase(simt); thread < THREADS; thread = tpd_simt_next(simt))
+#define PHASE(thread) for (uint32_t thread = tpd_simt_phase(simt); thread < simt->plan.threads; thread = tpd_simt_next(simt))
 #define BARRIER() tpd_simt_barrier(simt)
 #define UNROLL
 
 /* The tile itself is the runner's. */
 #define TILE_FIXED(pitch_) const uint32_t pitch = (pitch_)
 #define TILE_ANY(pitch_) const uint32_t pitch = (pitch_)
+#define TILE_VECTORS() ((void)0)
 
 #define CALL_(name, size) name##_##size
 #define CALL(name, size) CALL_(name, size)
@@ -33,6 +35,11 @@ typedef struct {
 #define GLOBAL_STORE(active, index, item) CALL(tpd_lane_global_store, ITEMSIZE)(simt, active, index, item)
 #define SHARED_LOAD(index) CALL(tpd_lane_shared_load, ITEMSIZE)(simt, index)
 #define SHARED_STORE(index, item) CALL(tpd_lane_shared_store, ITEMSIZE)(simt, index, item)
+
+#define GLOBAL_LOAD16(active, index) tpd_lane_global_load_vector(simt, active, (index)*ITEMSIZE)
+#define GLOBAL_STORE16(active, index, vector) tpd_lane_global_store_vector(simt, active, (index)*ITEMSIZE, vector)
+#define SHARED_LOAD16(place) tpd_lane_shared_load_vector(simt, place)
+#define SHARED_STORE16(place, vector) tpd_lane_shared_store_vector(simt, place, vector)
 
 /* Items are moved by memcpy: a client's matrix may begin at any byte. */
 #define LANE_CALLS(size, item_type)                                                                                       \
@@ -64,6 +71,32 @@ LANE_CALLS(2, uint16_t)
 LANE_CALLS(4, uint32_t)
 LANE_CALLS(8, uint64_t)
 LANE_CALLS(16, tpd_item16)
+
+static inline struct tpd_vector tpd_lane_global_load_vector(struct tpd_simt *simt, bool active, uint64_t address) {
+    struct tpd_vector vector = {{0}};
+    tpd_simt_touch(simt, TPD_SIMT_GLOBAL_LOAD, sizeof vector, active, address);
+    if (active && simt->in != NULL)
+        memcpy(&vector, simt->in + address, sizeof vector);
+    return vector;
+}
+
+static inline void tpd_lane_global_store_vector(struct tpd_simt *simt, bool active, uint64_t address, struct tpd_vector vector) {
+    tpd_simt_touch(simt, TPD_SIMT_GLOBAL_STORE, sizeof vector, active, address);
+    if (active && simt->out != NULL)
+        memcpy(simt->out + address, &vector, sizeof vector);
+}
+
+static inline struct tpd_vector tpd_lane_shared_load_vector(struct tpd_simt *simt, uint32_t place) {
+    struct tpd_vector vector;
+    tpd_simt_touch(simt, TPD_SIMT_SHARED_LOAD, sizeof vector, true, (uint64_t)place * sizeof vector);
+    memcpy(&vector, simt->shared + (size_t)place * sizeof vector, sizeof vector);
+    return vector;
+}
+
+static inline void tpd_lane_shared_store_vector(struct tpd_simt *simt, uint32_t place, struct tpd_vector vector) {
+    tpd_simt_touch(simt, TPD_SIMT_SHARED_STORE, sizeof vector, true, (uint64_t)place * sizeof vector);
+    memcpy(simt->shared + (size_t)place * sizeof vector, &vector, sizeof vector);
+}
 
 #include "kernels/strategies/kernel.h"
 

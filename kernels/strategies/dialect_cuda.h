@@ -1,13 +1,14 @@
 /* dialect_cuda.h -- the strategies' words for nvcc: a PHASE is the thread itself.
  *
  * Gives `tpd_kernels` (kernel.h): host pointers for cudaLaunchKernel(), attributes and warming. Every kernel takes
- * (const word *in, word *out, struct tpd_geometry) and wants a grid of (blocks, 1, 1), TPD_STRATEGY_THREADS threads a
- * block, and, for kernels of kind ANY, plan->shared_bytes of dynamic shared memory. in and out lie on word boundaries.
+ * (const word *in, word *out, struct tpd_geometry) and wants a grid of (blocks, 1, 1), plan->threads threads a block, and,
+ * for all but the kind FIXED, plan->shared_bytes of dynamic shared memory. in and out lie on word boundaries, and for
+ * strategies with tiles of their own on boundaries of 16 bytes.
  */
 #ifndef TPD_DIALECT_CUDA_H
 #define TPD_DIALECT_CUDA_H
 
-#include "kernels/strategies/geometry.h"
+#include "kernels/strategies/vectors.h"
 
 #include "kernels/strategies/every_strategy.h" /* the layouts */
 
@@ -37,6 +38,9 @@ __device__ static inline void tpd_store_if(bool active, uint4 *to, uint4 item) {
 #define KERNEL(NAME)                                                                                       \
     static __global__ void __launch_bounds__(TPD_STRATEGY_THREADS) KERNEL_NAME(NAME, ITEMSIZE, TILE_KIND)( \
         const ITEM *__restrict__ in, ITEM *__restrict__ out, const struct tpd_geometry grid)
+#define KERNEL_OWN(NAME)                                                                                              \
+    static __global__ void __launch_bounds__(THREADS_##NAME(ITEMSIZE, SHAPE)) KERNEL_NAME(NAME, ITEMSIZE, TILE_KIND)( \
+        const ITEM *__restrict__ in, ITEM *__restrict__ out, const struct tpd_geometry grid)
 #define BLOCK (grid.first_block + blockIdx.x)
 
 /* One turn with thread = threadIdx.x: the loop leaves no trace in the machine code. */
@@ -53,11 +57,24 @@ extern __shared__ uint4 tpd_dynamic_tile[];
 #define TILE_ANY(pitch_)             \
     const uint32_t pitch = (pitch_); \
     ITEM *const tile = reinterpret_cast<ITEM *>(tpd_dynamic_tile)
+#define TILE_VECTORS() uint4 *const tile = tpd_dynamic_tile
 
 #define GLOBAL_LOAD(active, index) ((active) ? in[index] : ITEM())
 #define GLOBAL_STORE(active, index, item) tpd_store_if(active, out + (index), item)
 #define SHARED_LOAD(index) (tile[index])
 #define SHARED_STORE(index, item) ((void)(tile[index] = (item)))
+
+__device__ static inline struct tpd_vector tpd_vector_of(uint4 words) {
+    const struct tpd_vector vector = {{words.x, words.y, words.z, words.w}};
+    return vector;
+}
+__device__ static inline uint4 tpd_words_of(struct tpd_vector vector) {
+    return make_uint4(vector.word[0], vector.word[1], vector.word[2], vector.word[3]);
+}
+#define GLOBAL_LOAD16(active, index) tpd_vector_of((active) ? *reinterpret_cast<const uint4 *>(in + (index)) : uint4())
+#define GLOBAL_STORE16(active, index, vector) tpd_store_if(active, reinterpret_cast<uint4 *>(out + (index)), tpd_words_of(vector))
+#define SHARED_LOAD16(place) tpd_vector_of(tile[place])
+#define SHARED_STORE16(place, vector) ((void)(tile[place] = tpd_words_of(vector)))
 
 #include "kernels/strategies/kernel.h"
 

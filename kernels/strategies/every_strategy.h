@@ -5,3 +5,4 @@
 #include "kernels/strategies/strategy_rotated.h"
 #include "kernels/strategies/strategy_swapped.h"
 #include "kernels/strategies/strategy_swizzled.h"
+#include "kernels/strategies/strategy_vector.h"

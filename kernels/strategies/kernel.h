@@ -15,13 +15,24 @@
  * the loop's condition, and not the item's number, so that a compiler needs no exit between rounds. A strategy without a tile
  * needs the first kind alone (TILE_IS_FIXED).
  *
- * Outside a dialect (KERNEL undefined) a header gives its layout alone: PITCH_<NAME>(cols, itemsize) and PLACE_<NAME>(row, col).
+ * Strategies with tiles of their own (OWN in strategies.def) have a kernel for each of their shapes (TILE_IS_OWN, SHAPE), and:
+ *   KERNEL_OWN(NAME) { }        as KERNEL, with THREADS_<NAME>(itemsize, shape) threads
+ *   TILE_VECTORS();             the block's shared memory, as vectors of 16 bytes
+ *   GLOBAL_LOAD16(active, index), GLOBAL_STORE16(active, index, vector), SHARED_LOAD16(place), SHARED_STORE16(place, vector)
+ *                               a struct tpd_vector (vectors.h) from item `index` on, at a multiple of 16 bytes; `place` counts
+ *                               vectors
+ *
+ * Outside a dialect (KERNEL undefined) a header gives its layout alone: PITCH_<NAME>(cols, itemsize) and PLACE_<NAME>(row, col);
+ * OWN ones SHAPES_<NAME> (how many, a literal), TILE_ROWS_<NAME>, TILE_COLS_<NAME> and THREADS_<NAME>(itemsize, shape), for the
+ * planner in own_tiles.c.
  */
 #define THREADS ((uint32_t)TPD_STRATEGY_THREADS)
 #define ROUNDS (TILE_ROWS * TILE_COLS / THREADS)
 #define KERNEL_NAME_(NAME, size, kind) tpd_kernel_##NAME##_##size##_##kind
 #define KERNEL_NAME(NAME, size, kind) KERNEL_NAME_(NAME, size, kind)
 
+#define TILE_IS_OWN 0
+#define TILE_IS_KNOB 1
 #define TILE_KIND FIXED
 #define TILE_IS_FIXED 1
 #define TILE_ROWS ((uint32_t)TPD_TILE_DEFAULT)
@@ -41,20 +52,35 @@
 #define TILE(NAME) TILE_ANY(grid.pitch)
 #include "kernels/strategies/every_itemsize.h"
 #undef TILE_KIND
-#undef TILE_IS_FIXED
 #undef TILE_ROWS
 #undef TILE_COLS
 #undef TILE
+#undef TILE_IS_KNOB
+#undef TILE_IS_OWN
 
-/* [strategy][log2 of the word][0: the default tile, 1: any tile]; a strategy without tiles has one kernel for both. */
-#define KERNELS_0(NAME, size) \
-    { KERNEL_POINTER(KERNEL_NAME(NAME, size, FIXED)), KERNEL_POINTER(KERNEL_NAME(NAME, size, FIXED)) }
-#define KERNELS_1(NAME, size) \
-    { KERNEL_POINTER(KERNEL_NAME(NAME, size, FIXED)), KERNEL_POINTER(KERNEL_NAME(NAME, size, ANY)) }
-#define X(NAME, name, TILED, ITEMSIZES, summary)                                                             \
-    {KERNELS_##TILED(NAME, 1), KERNELS_##TILED(NAME, 2), KERNELS_##TILED(NAME, 4), KERNELS_##TILED(NAME, 8), \
-     KERNELS_##TILED(NAME, 16)},
-static const tpd_kernel_pointer tpd_kernels[TPD_STRATEGY_COUNT][5][2] = {
+#define TILE_IS_KNOB 0
+#define TILE_IS_OWN 1
+#define TILE_KIND OWN_0
+#define SHAPE 0
+#include "kernels/strategies/every_itemsize.h"
+#undef TILE_KIND
+#undef SHAPE
+
+/* [strategy][log2 of the word][plan->kernel]. */
+#define KERNEL_AT(NAME, size, kind) KERNEL_POINTER(KERNEL_NAME(NAME, size, kind))
+#define KERNELS_NONE(NAME, size) \
+    { KERNEL_AT(NAME, size, FIXED) }
+#define KERNELS_KNOB(NAME, size) \
+    { KERNEL_AT(NAME, size, FIXED), KERNEL_AT(NAME, size, ANY) }
+#define KERNELS_OWN_1(NAME, size) \
+    { KERNEL_AT(NAME, size, OWN_0) }
+#define KERNELS_OWN__(NAME, size, shapes) KERNELS_OWN_##shapes(NAME, size)
+#define KERNELS_OWN_(NAME, size, shapes) KERNELS_OWN__(NAME, size, shapes)
+#define KERNELS_OWN(NAME, size) KERNELS_OWN_(NAME, size, SHAPES_##NAME)
+#define X(NAME, name, TILES, ITEMSIZES, summary)                                                             \
+    {KERNELS_##TILES(NAME, 1), KERNELS_##TILES(NAME, 2), KERNELS_##TILES(NAME, 4), KERNELS_##TILES(NAME, 8), \
+     KERNELS_##TILES(NAME, 16)},
+static const tpd_kernel_pointer tpd_kernels[TPD_STRATEGY_COUNT][5][TPD_KERNELS_MOST] = {
 #include "transposed/tbl/strategies.def"
 };
 #undef X

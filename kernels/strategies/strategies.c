@@ -4,21 +4,22 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "kernels/strategies/geometry.h"
+#include "kernels/strategies/own_tiles.h"
 
 #include "kernels/strategies/every_strategy.h" /* outside a dialect: the layouts */
 
 enum { ITEMSIZES_WORDS, ITEMSIZES_ANY };
+enum { TILES_NONE, TILES_KNOB, TILES_OWN };
 
 static const struct tpd_strategy strategies[TPD_STRATEGY_COUNT] = {
-#define X(NAME, name, TILED, ITEMSIZES, summary) \
-    [TPD_STRATEGY_##NAME] = {name, summary, TILED, ITEMSIZES_##ITEMSIZES == ITEMSIZES_ANY},
+#define X(NAME, name, TILES, ITEMSIZES, summary) \
+    [TPD_STRATEGY_##NAME] = {name, summary, TILES_##TILES == TILES_KNOB, ITEMSIZES_##ITEMSIZES == ITEMSIZES_ANY},
 #include "transposed/tbl/strategies.def"
 #undef X
 };
 
 static const char names[] = "auto"
-#define X(NAME, name, TILED, ITEMSIZES, summary) " " name
+#define X(NAME, name, TILES, ITEMSIZES, summary) " " name
 #include "transposed/tbl/strategies.def"
 #undef X
     ;
@@ -94,28 +95,50 @@ enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
     /* Half of a narrower tile would be empty. */
     if (narrow < TPD_TILE_LEAST || word_of(matrix->itemsize) != matrix->itemsize)
         return TPD_STRATEGY_DIRECT;
+    if (tpd_is_in_vectors(matrix))
+        return TPD_STRATEGY_VECTOR;
     /* All three clean layouts are within a few per cent of each other on an H200, this one ahead at every item size
      * but on odd pitches (tests/gpu/RESULTS.md): its index takes the fewest instructions. */
     return TPD_STRATEGY_PADDED;
 }
 
-#define X(NAME, name, TILED, ITEMSIZES, summary)                     \
+/* What a strategy's header or own_tiles.c says of a plan whose matrix and words are known: tile, threads, pitch, kernel. */
+#define PITCH_OF_NONE(NAME)
+#define PITCH_OF_OWN(NAME)
+#define PITCH_OF_KNOB(NAME)                                          \
     static uint32_t pitch_##NAME(uint32_t cols, uint32_t itemsize) { \
-        (void)cols;                                                  \
         (void)itemsize;                                              \
         return PITCH_##NAME(cols, itemsize);                         \
     }
+#define X(NAME, name, TILES, ITEMSIZES, summary) PITCH_OF_##TILES(NAME)
 #include "transposed/tbl/strategies.def"
 #undef X
 
-static uint32_t (*const pitches[TPD_STRATEGY_COUNT])(uint32_t cols, uint32_t itemsize) = {
-#define X(NAME, name, TILED, ITEMSIZES, summary) [TPD_STRATEGY_##NAME] = pitch_##NAME,
+static const struct {
+    uint32_t (*pitch)(uint32_t cols, uint32_t itemsize);
+    tpd_own_tiles *own;
+} layouts[TPD_STRATEGY_COUNT] = {
+#define LAYOUT_NONE(NAME) [TPD_STRATEGY_##NAME] = {NULL, NULL},
+#define LAYOUT_KNOB(NAME) [TPD_STRATEGY_##NAME] = {pitch_##NAME, NULL},
+#define LAYOUT_OWN(NAME) [TPD_STRATEGY_##NAME] = {NULL, tpd_own_tiles_##NAME},
+#define X(NAME, name, TILES, ITEMSIZES, summary) LAYOUT_##TILES(NAME)
 #include "transposed/tbl/strategies.def"
 #undef X
 };
 
+/* Who names a tile wants a strategy that takes one. */
+static enum tpd_strategy_id choose(const struct tpd_matrix *matrix, struct tpd_tile tile) {
+    enum tpd_strategy_id id = tpd_strategy_choose(matrix);
+    return layouts[id].own != NULL && (tile.rows != 0 || tile.cols != 0) ? TPD_STRATEGY_PADDED : id;
+}
+
 static uint64_t divide_up(uint64_t number, uint64_t by) {
     return number / by + (number % by != 0);
+}
+
+/* No more tiles than items, whose number tpd_matrix_bytes() has passed. */
+static uint64_t count_tiles(const struct tpd_plan *plan) {
+    return divide_up(plan->matrix.rows, plan->tile.rows) * divide_up(plan->matrix.cols, plan->tile.cols) * plan->matrix.batch;
 }
 
 static enum tpd_status plan_tile(struct tpd_plan *plan, struct tpd_tile tile, uint64_t shared_most_bytes,
@@ -128,15 +151,15 @@ static enum tpd_status plan_tile(struct tpd_plan *plan, struct tpd_tile tile, ui
         return status;
     plan->tile = tile;
     plan->tile_is_default = tile.rows == TPD_TILE_DEFAULT && tile.cols == TPD_TILE_DEFAULT;
-    plan->pitch = pitches[plan->strategy](tile.cols, matrix->itemsize);
+    plan->kernel = plan->tile_is_default ? 0 : 1;
+    plan->pitch = layouts[plan->strategy].pitch(tile.cols, matrix->itemsize);
     plan->shared_bytes = (uint64_t)tile.rows * plan->pitch * matrix->itemsize;
     if (plan->shared_bytes > shared_most_bytes)
         return tpd_fail_limit(error, TPD_UNSUPPORTED, shared_most_bytes, plan->shared_bytes,
                               "tile %" PRIu32 "x%" PRIu32 " of %" PRIu32 "-byte items takes %" PRIu64
                               " bytes of shared memory, and a block has at most %" PRIu64 ": take a smaller tile",
                               tile.rows, tile.cols, matrix->itemsize, plan->shared_bytes, shared_most_bytes);
-    /* No more tiles than items, whose number tpd_matrix_bytes() has passed. */
-    plan->blocks = divide_up(matrix->rows, tile.rows) * divide_up(matrix->cols, tile.cols) * matrix->batch;
+    plan->blocks = count_tiles(plan);
     return TPD_OK;
 }
 
@@ -147,18 +170,23 @@ enum tpd_status tpd_strategy_plan(enum tpd_strategy_id id, const struct tpd_matr
     if (status != TPD_OK)
         return status;
     if (id == TPD_STRATEGY_AUTO)
-        id = tpd_strategy_choose(matrix);
+        id = choose(matrix, tile);
     const struct tpd_strategy *strategy = &strategies[id];
     uint32_t word = word_of(matrix->itemsize);
     if (word != matrix->itemsize && !strategy->any_itemsize)
         return tpd_fail(error, TPD_UNSUPPORTED,
                         "strategy %s takes items of 1, 2, 4, 8 or 16 bytes, not of %" PRIu32 ": take auto or direct",
                         strategy->name, matrix->itemsize);
-    struct tpd_plan made = {.strategy = id, .matrix = *matrix, .tile_is_default = true, .word_bytes = word};
+    struct tpd_plan made = {
+        .strategy = id, .matrix = *matrix, .tile_is_default = true, .word_bytes = word, .threads = TPD_STRATEGY_THREADS};
     made.words = matrix->itemsize / word;
-    if (strategy->tiled)
+    if (strategy->tiled) {
         status = plan_tile(&made, tile, shared_most_bytes, error);
-    else
+    } else if (layouts[id].own != NULL) {
+        status = layouts[id].own(&made, error);
+        if (status == TPD_OK)
+            made.blocks = count_tiles(&made);
+    } else
         made.blocks = divide_up(bytes / word, TPD_STRATEGY_THREADS);
     if (bytes == 0)
         made.blocks = 0;
@@ -171,7 +199,7 @@ struct tpd_geometry tpd_geometry_of(const struct tpd_plan *plan) {
     const struct tpd_matrix *matrix = &plan->matrix;
     struct tpd_geometry grid = {
         .rows = matrix->rows, .cols = matrix->cols, .words = plan->words, .moves = tpd_matrix_items(matrix) * plan->words};
-    if (strategies[plan->strategy].tiled) {
+    if (plan->tile.rows != 0) {
         grid.tiles_down = divide_up(matrix->rows, plan->tile.rows);
         grid.tiles_across = divide_up(matrix->cols, plan->tile.cols);
         grid.tile_rows_log2 = TPD_LOG2(plan->tile.rows);

@@ -6,7 +6,7 @@
 #ifndef KERNEL
 #define PITCH_NAIVE(cols, itemsize) (cols)
 #define PLACE_NAIVE(row, col) ((row)*pitch + (col))
-#else
+#elif TILE_IS_KNOB
 
 KERNEL(NAIVE) {
     const struct tpd_spot spot = tpd_spot_of(grid, BLOCK, TILE_ROWS, TILE_COLS);

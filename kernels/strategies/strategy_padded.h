@@ -10,7 +10,7 @@
 #ifndef KERNEL
 #define PITCH_PADDED(cols, itemsize) ((cols) + ((itemsize) < 4 ? 4 / (itemsize) : 1))
 #define PLACE_PADDED(row, col) ((row)*pitch + (col))
-#else
+#elif TILE_IS_KNOB
 
 KERNEL(PADDED) {
     const struct tpd_spot spot = tpd_spot_of(grid, BLOCK, TILE_ROWS, TILE_COLS);

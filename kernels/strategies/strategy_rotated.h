@@ -6,7 +6,7 @@
 #ifndef KERNEL
 #define PITCH_ROTATED(cols, itemsize) (cols)
 #define PLACE_ROTATED(row, col) ((row)*pitch + (((col) + tpd_key(row, TILE_ROWS, TILE_COLS, ITEMSIZE)) & (TILE_COLS - 1)))
-#else
+#elif TILE_IS_KNOB
 
 KERNEL(ROTATED) {
     const struct tpd_spot spot = tpd_spot_of(grid, BLOCK, TILE_ROWS, TILE_COLS);

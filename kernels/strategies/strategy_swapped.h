@@ -6,7 +6,7 @@
 #ifndef KERNEL
 #define PITCH_SWAPPED(cols, itemsize) (cols)
 #define PLACE_SWAPPED(row, col) ((row)*pitch + (col))
-#else
+#elif TILE_IS_KNOB
 
 KERNEL(SWAPPED) {
     const struct tpd_spot spot = tpd_spot_of(grid, BLOCK, TILE_ROWS, TILE_COLS);

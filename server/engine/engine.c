@@ -275,7 +275,11 @@ const char *tpd_engine_chosen(struct tpd_engine *engine, uint32_t itemsize) {
         return itemsize <= 16 && (itemsize & (itemsize - 1)) == 0 ? "blocked" : "generic";
     enum tpd_strategy_id strategy = (enum tpd_strategy_id)atomic_load(&engine->strategy);
     struct tpd_task task = {.matrix = large, .strategy = strategy, .tile = engine->config->tile};
-    if (strategy == TPD_STRATEGY_AUTO || gpu->backend->check(gpu->device, &task, NULL) != TPD_OK)
-        strategy = tpd_strategy_choose(&large);
+    if (strategy == TPD_STRATEGY_AUTO || gpu->backend->check(gpu->device, &task, NULL) != TPD_OK) {
+        struct tpd_plan plan; /* with the tile, which not every strategy takes */
+        strategy = tpd_strategy_plan(TPD_STRATEGY_AUTO, &large, task.tile, UINT64_MAX, &plan, NULL) == TPD_OK
+                       ? plan.strategy
+                       : tpd_strategy_choose(&large);
+    }
     return tpd_strategy_at(strategy)->name;
 }

@@ -69,6 +69,13 @@ static const struct shape shapes[] = {
     {512, 512, 1, false},
     {1023, 1025, 1, false},
     {1024, 1024, 1, false},
+    /* whole vectors of every item size, and edges of every tile */
+    {16, 32, 1, true},
+    {48, 16, 3, true},
+    {144, 272, 1, true},
+    {272, 144, 2, true},
+    {80, 400, 1, true},
+    {528, 656, 1, false},
     /* batches */
     {2, 3, 1000, true},
     {20, 24, 7, true},
@@ -142,6 +149,9 @@ static bool is_wanted(const struct tpd_cases *cases, const struct shape *shape, 
         return false;
     const struct tpd_strategy *strategy = tpd_strategy_at(one->strategy);
     bool word = one->matrix.itemsize <= 16 && (one->matrix.itemsize & (one->matrix.itemsize - 1)) == 0;
+    if (one->strategy == TPD_STRATEGY_VECTOR &&
+        (one->matrix.rows * one->matrix.itemsize % 16 != 0 || one->matrix.cols * one->matrix.itemsize % 16 != 0))
+        return false;
     return (word || strategy->any_itemsize) && (strategy->tiled || one->tile.rows == 0);
 }
 

@@ -150,7 +150,7 @@ END_TEST
 START_TEST(deadline_is_kept) {
     struct tpd_device_options options = {.lanes = 1};
     struct tpd_device *device = open_with(options);
-    struct run busy = {device, 1000, 0};
+    struct run busy = {device, 3000, 0};
     pthread_t thread;
     unsigned char in[4] = {1, 2, 3, 4}, out[4];
     struct tpd_task task = {.matrix = {2, 2, 1, 1, TPD_DTYPE_UINT8}, .in = in, .out = out, .strategy = TPD_STRATEGY_NAIVE};

@@ -176,7 +176,7 @@ START_TEST(configured_strategy) {
     (void)snprintf(changed.strategy, sizeof changed.strategy, "auto");
     tpd_engine_reconfigure(engine, &changed);
     ck_assert_int_eq(strategy_run(engine, TPD_STRATEGY_AUTO, 4), TPD_STRATEGY_AUTO);
-    ck_assert_str_eq(tpd_engine_chosen(engine, 4), "padded");
+    ck_assert_str_eq(tpd_engine_chosen(engine, 4), "vector");
     rig_engine_end(engine);
 }
 END_TEST

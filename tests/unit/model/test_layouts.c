@@ -22,6 +22,11 @@ static struct tpd_figures describe(enum tpd_strategy_id id, uint64_t rows, uint6
 
 static const struct tpd_tile default_tile = {0, 0};
 
+/* Bytes an access: 16 for those with tiles of their own. */
+static uint32_t width_of(int id, uint32_t itemsize) {
+    return id == TPD_STRATEGY_VECTOR ? 16 : itemsize;
+}
+
 START_TEST(default_tile_has_the_measured_wavefronts) {
     static const uint32_t naive[5] = {8, 16, 32, 32, 32};
     for (int id = 0; id < TPD_STRATEGY_COUNT; id++)
@@ -29,6 +34,8 @@ START_TEST(default_tile_has_the_measured_wavefronts) {
             struct tpd_figures figures = describe((enum tpd_strategy_id)id, 128, 96, 2, itemsizes[i], default_tile);
             const struct tpd_shared_sum *load = &figures.shared[TPD_OP_LOAD], *store = &figures.shared[TPD_OP_STORE];
             uint64_t requests = tpd_strategy_at((enum tpd_strategy_id)id)->tiled ? 128 * 96 * 2 / TPD_WARP : 0;
+            if (id == TPD_STRATEGY_VECTOR)
+                continue; /* its tiles are larger: below */
             uint32_t of_load = id == TPD_STRATEGY_NAIVE ? naive[i] : ideal[i];
             ck_assert_uint_eq(load->requests, requests);
             ck_assert_uint_eq(store->requests, requests);
@@ -47,14 +54,15 @@ END_TEST
 START_TEST(default_tile_is_coalesced) {
     for (int id = 0; id < TPD_STRATEGY_COUNT; id++)
         for (int i = 0; i < 5; i++) {
-            struct tpd_figures figures = describe((enum tpd_strategy_id)id, 96, 128, 2, itemsizes[i], default_tile);
-            uint64_t requests = 96 * 128 * 2 / TPD_WARP;
+            struct tpd_figures figures = describe((enum tpd_strategy_id)id, 256, 128, 2, itemsizes[i], default_tile);
+            uint32_t width = width_of(id, itemsizes[i]);
+            uint64_t requests = 256 * 128 * 2 * itemsizes[i] / width / TPD_WARP;
             for (int op = TPD_OP_LOAD; op <= TPD_OP_STORE; op++) {
                 bool strided = op == TPD_OP_LOAD ? id == TPD_STRATEGY_DIRECT : id == TPD_STRATEGY_SWAPPED;
                 const struct tpd_global_sum *sum = &figures.global[op];
                 ck_assert_uint_eq(sum->requests, requests);
-                ck_assert_uint_eq(sum->ideal, requests * itemsizes[i]);
-                ck_assert_msg(sum->sectors == requests * (strided ? 32 : itemsizes[i]), "%s, %u bytes, op %d: %llu sectors",
+                ck_assert_uint_eq(sum->ideal, requests * width);
+                ck_assert_msg(sum->sectors == requests * (strided ? 32 : width), "%s, %u bytes, op %d: %llu sectors",
                               tpd_strategy_at((enum tpd_strategy_id)id)->name, itemsizes[i], op,
                               (unsigned long long)sum->sectors);
             }
@@ -77,6 +85,30 @@ START_TEST(every_tile_is_as_its_header_says) {
                                   itemsizes[i], rows, cols, figures.shared[TPD_OP_LOAD].degree,
                                   figures.shared[TPD_OP_STORE].degree);
                 }
+}
+END_TEST
+
+/* Both sides of both memories, whole tiles and edges: `vector` is ideal wherever a warp has anything to do. */
+START_TEST(vector_is_ideal_on_every_side) {
+    static const uint64_t shapes[][3] = {{256, 256, 1}, {160, 288, 2}, {32, 4096, 1}, {4096, 32, 1}};
+    for (int i = 0; i < 5; i++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            struct tpd_figures figures =
+                describe(TPD_STRATEGY_VECTOR, shapes[s][0], shapes[s][1], shapes[s][2], itemsizes[i], default_tile);
+            for (int op = TPD_OP_LOAD; op <= TPD_OP_STORE; op++) {
+                const struct tpd_shared_sum *shared = &figures.shared[op];
+                const struct tpd_global_sum *global = &figures.global[op];
+                ck_assert_msg(shared->requests != 0 && shared->wavefronts == 4 * shared->requests && shared->degree == 1,
+                              "%u bytes, %llux%llu, op %d: %llu wavefronts in %llu requests, %u-way", itemsizes[i],
+                              (unsigned long long)shapes[s][0], (unsigned long long)shapes[s][1], op,
+                              (unsigned long long)shared->wavefronts, (unsigned long long)shared->requests, shared->degree);
+                ck_assert_msg(global->requests != 0 && global->sectors == global->ideal,
+                              "%u bytes, %llux%llu, op %d: %llu sectors, ideal %llu", itemsizes[i],
+                              (unsigned long long)shapes[s][0], (unsigned long long)shapes[s][1], op,
+                              (unsigned long long)global->sectors, (unsigned long long)global->ideal);
+            }
+            ck_assert_uint_le(figures.plan.shared_bytes, TPD_SHARED_STATIC_MOST);
+        }
 }
 END_TEST
 
@@ -171,11 +203,16 @@ START_TEST(indices_have_64_bits) {
             struct tpd_error error;
             struct tpd_simt simt;
             struct reach reach = {{0, 0}};
+            uint64_t width = width_of(id, 8);
+            if (id == TPD_STRATEGY_VECTOR) { /* whole vectors: the next even sides */
+                matrix.rows += matrix.rows % 2;
+                matrix.cols += matrix.cols % 2;
+            }
             ck_assert_ok(tpd_strategy_plan((enum tpd_strategy_id)id, &matrix, default_tile, shared_most, &plan, &error), error);
             ck_assert_ok(tpd_simt_init(&simt, &plan, NULL, NULL, watch_reach, &reach, &error), error);
             ck_assert_ok(tpd_simt_run(&simt, plan.blocks - 1, &error), error);
             tpd_simt_fini(&simt);
-            uint64_t last = (tpd_matrix_items(&matrix) - 1) * 8;
+            uint64_t last = tpd_matrix_items(&matrix) * 8 - width;
             ck_assert_uint_eq(reach.most[TPD_OP_LOAD], last);
             ck_assert_uint_eq(reach.most[TPD_OP_STORE], last);
         }
@@ -267,6 +304,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, default_tile_has_the_measured_wavefronts);
     tcase_add_test(tests, default_tile_is_coalesced);
     tcase_add_test(tests, every_tile_is_as_its_header_says);
+    tcase_add_test(tests, vector_is_ideal_on_every_side);
     tcase_add_test(tests, edges_move_each_item_once);
     tcase_add_loop_test(tests, few_blocks_have_the_averages_of_all, 0, 5 * TPD_STRATEGY_COUNT);
     tcase_add_test(tests, huge_shapes_are_sampled_without_memory);

@@ -22,7 +22,7 @@ START_TEST(names_are_found) {
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         ck_assert_int_eq(tpd_strategy_find(unknown[i], &id, &error), TPD_UNKNOWN_STRATEGY);
         ck_assert_ptr_nonnull(strstr(error.text, unknown[i]));
-        ck_assert_ptr_nonnull(strstr(error.text, "auto naive padded swapped rotated swizzled direct"));
+        ck_assert_ptr_nonnull(strstr(error.text, "auto naive padded swapped rotated swizzled direct vector"));
     }
     ck_assert_int_eq(tpd_strategy_find("nothing", &id, NULL), TPD_UNKNOWN_STRATEGY);
 }
@@ -82,10 +82,12 @@ START_TEST(auto_follows_its_rule) {
         uint32_t itemsize;
         enum tpd_strategy_id id;
     } cases[] = {
-        {100, 100, 1, TPD_STRATEGY_PADDED},  {100, 100, 2, TPD_STRATEGY_PADDED},  {100, 100, 4, TPD_STRATEGY_PADDED},
-        {100, 100, 8, TPD_STRATEGY_PADDED},  {100, 100, 16, TPD_STRATEGY_PADDED}, {15, 100, 4, TPD_STRATEGY_DIRECT},
-        {100, 15, 4, TPD_STRATEGY_DIRECT},   {16, 16, 4, TPD_STRATEGY_PADDED},    {100, 100, 3, TPD_STRATEGY_DIRECT},
-        {100, 100, 12, TPD_STRATEGY_DIRECT}, {100, 100, 32, TPD_STRATEGY_DIRECT}, {0, 0, 4, TPD_STRATEGY_DIRECT},
+        {100, 100, 1, TPD_STRATEGY_PADDED}, {112, 96, 1, TPD_STRATEGY_VECTOR},   {112, 100, 1, TPD_STRATEGY_PADDED},
+        {100, 100, 2, TPD_STRATEGY_PADDED}, {104, 96, 2, TPD_STRATEGY_VECTOR},   {100, 100, 4, TPD_STRATEGY_VECTOR},
+        {101, 100, 4, TPD_STRATEGY_PADDED}, {100, 100, 8, TPD_STRATEGY_VECTOR},  {101, 103, 16, TPD_STRATEGY_VECTOR},
+        {15, 100, 4, TPD_STRATEGY_DIRECT},  {100, 15, 4, TPD_STRATEGY_DIRECT},   {16, 16, 4, TPD_STRATEGY_VECTOR},
+        {100, 100, 3, TPD_STRATEGY_DIRECT}, {100, 100, 12, TPD_STRATEGY_DIRECT}, {100, 100, 32, TPD_STRATEGY_DIRECT},
+        {0, 0, 4, TPD_STRATEGY_DIRECT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tpd_matrix matrix = shape(cases[i].rows, cases[i].cols, 1, cases[i].itemsize);
@@ -94,6 +96,10 @@ START_TEST(auto_follows_its_rule) {
         struct tpd_error error;
         ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_AUTO, &matrix, default_tile, shared_most, &plan, &error), error);
         ck_assert_int_eq(plan.strategy, cases[i].id);
+        /* Who names a tile gets one. */
+        enum tpd_strategy_id tiled = cases[i].id == TPD_STRATEGY_DIRECT ? TPD_STRATEGY_DIRECT : TPD_STRATEGY_PADDED;
+        ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_AUTO, &matrix, (struct tpd_tile){32, 32}, shared_most, &plan, &error), error);
+        ck_assert_int_eq(plan.strategy, tiled);
     }
 }
 END_TEST
@@ -153,7 +159,9 @@ START_TEST(what_cannot_be_done_is_refused) {
     struct tpd_plan plan;
     struct tpd_error error;
     struct tpd_matrix matrix = shape(100, 100, 1, 12);
-    for (int id = 0; id < TPD_STRATEGY_DIRECT; id++) {
+    for (int id = 0; id < TPD_STRATEGY_COUNT; id++) {
+        if (tpd_strategy_at((enum tpd_strategy_id)id)->any_itemsize)
+            continue;
         ck_assert_int_eq(tpd_strategy_plan((enum tpd_strategy_id)id, &matrix, default_tile, shared_most, &plan, &error),
                          TPD_UNSUPPORTED);
         ck_assert_ptr_nonnull(strstr(error.text, "not of 12"));
@@ -185,6 +193,37 @@ START_TEST(what_cannot_be_done_is_refused) {
 }
 END_TEST
 
+/* `vector` names what it was given; a side of one vector, and a matrix without items, are whole vectors. */
+START_TEST(vector_takes_whole_vectors) {
+    static const struct {
+        uint64_t rows, cols;
+        uint32_t itemsize;
+        bool takes;
+    } cases[] = {
+        {16, 16, 1, true},   {8, 8, 2, true},   {4, 4, 4, true},   {2, 2, 8, true},   {1, 1, 16, true},
+        {17, 3, 16, true},   {16, 8, 1, false}, {8, 16, 1, false}, {7, 16, 2, false}, {8192, 6, 4, false},
+        {6, 8192, 4, false}, {3, 2, 8, false},  {0, 16, 4, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tpd_matrix matrix = shape(cases[i].rows, cases[i].cols, 3, cases[i].itemsize);
+        struct tpd_plan plan;
+        struct tpd_error error = {.text = ""};
+        enum tpd_status status = tpd_strategy_plan(TPD_STRATEGY_VECTOR, &matrix, default_tile, shared_most, &plan, &error);
+        ck_assert_msg(status == (cases[i].takes ? TPD_OK : TPD_UNSUPPORTED), "case %zu: %s", i, error.text);
+        if (!cases[i].takes)
+            ck_assert_msg(strstr(error.text, "whole 16 bytes") != NULL && strstr(error.text, "take auto") != NULL, "%s",
+                          error.text);
+    }
+    struct tpd_matrix matrix = shape(200, 100, 3, 4);
+    struct tpd_plan plan;
+    struct tpd_error error;
+    ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_VECTOR, &matrix, (struct tpd_tile){16, 16}, shared_most, &plan, &error), error);
+    ck_assert(plan.tile.rows == 64 && plan.tile.cols == 64 && !plan.tile_is_default); /* its own, whatever the knob says */
+    ck_assert(plan.shared_bytes == 64 * 64 * 4 && plan.threads == 256 && plan.word_bytes == 4);
+    ck_assert_uint_eq(plan.blocks, 4 * 2 * 3);
+}
+END_TEST
+
 START_TEST(division_is_exact) {
     uint64_t seed = 5;
     for (int round = 0; round < 10000; round++) {
@@ -206,6 +245,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, plans_are_complete);
     tcase_add_test(tests, no_items_no_blocks);
     tcase_add_test(tests, what_cannot_be_done_is_refused);
+    tcase_add_test(tests, vector_takes_whole_vectors);
     tcase_add_test(tests, division_is_exact);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,0 +1,24 @@
+/* own_tiles.h -- the planners of the strategies with tiles of their own, one a row with OWN in strategies.def.
+ *
+ * The plan comes with strategy, matrix, word_bytes and words filled in; the planner fills in tile, pitch, shared_bytes,
+ * threads and kernel. Shared memory stays below TPD_SHARED_STATIC_MOST: no device refuses it.
+ * Fails with TPD_UNSUPPORTED: a shape that the strategy does not take; says what it would take.
+ */
+#ifndef TPD_OWN_TILES_H
+#define TPD_OWN_TILES_H
+
+#include "kernels/strategies/geometry.h"
+
+typedef enum tpd_status tpd_own_tiles(struct tpd_plan *plan, struct tpd_error *error);
+
+/* Are the rows of the input, and those of the output, whole vectors of 16 bytes? */
+bool tpd_is_in_vectors(const struct tpd_matrix *matrix);
+
+#define OWN_TILES_NONE(NAME)
+#define OWN_TILES_KNOB(NAME)
+#define OWN_TILES_OWN(NAME) tpd_own_tiles tpd_own_tiles_##NAME;
+#define X(NAME, name, TILES, ITEMSIZES, summary) OWN_TILES_##TILES(NAME)
+#include "transposed/tbl/strategies.def"
+#undef X
+
+#endif

@@ -1,0 +1,93 @@
+/* vectors.h -- 16 bytes at a time in registers: what the strategies with 16-byte accesses do to items between them.
+ *
+ * Compiled by the C compiler and, for the device, by nvcc, which turns every loop here into registers and their names: all
+ * counts and item sizes have to be constants there.
+ */
+#ifndef TPD_VECTORS_H
+#define TPD_VECTORS_H
+
+#include "kernels/strategies/geometry.h"
+
+#ifdef __CUDA_ARCH__
+#define TPD_UNROLL_ALL _Pragma("unroll")
+#else
+#define TPD_UNROLL_ALL
+#endif
+
+enum { TPD_VECTOR_BYTES = 16 };
+
+struct tpd_vector {
+    uint32_t word[4];
+};
+
+/* Items a vector. */
+#define TPD_VECTOR_ITEMS(itemsize) (16u / (itemsize))
+
+/* Four of the eight bytes of low (0 to 3) and high (4 to 7): hexadecimal digit n of `select`, the lowest first, names byte n. */
+TPD_BOTH uint32_t tpd_permute(uint32_t low, uint32_t high, uint32_t select) {
+#ifdef __CUDA_ARCH__
+    return __byte_perm(low, high, select);
+#else
+    const uint64_t bytes = (uint64_t)high << 32 | low;
+    uint32_t result = 0;
+    for (uint32_t n = 0; n < 4; n++)
+        result |= (uint32_t)(bytes >> (select >> 4 * n & 7) * 8 & 0xff) << 8 * n;
+    return result;
+#endif
+}
+
+/* Four words of four bytes: word n becomes byte n of each. */
+TPD_BOTH void tpd_transpose_bytes(uint32_t *a, uint32_t *b, uint32_t *c, uint32_t *d) {
+    const uint32_t ab01 = tpd_permute(*a, *b, 0x5140), ab23 = tpd_permute(*a, *b, 0x7362);
+    const uint32_t cd01 = tpd_permute(*c, *d, 0x5140), cd23 = tpd_permute(*c, *d, 0x7362);
+    *a = tpd_permute(ab01, cd01, 0x5410);
+    *b = tpd_permute(ab01, cd01, 0x7632);
+    *c = tpd_permute(ab23, cd23, 0x5410);
+    *d = tpd_permute(ab23, cd23, 0x7632);
+}
+
+TPD_BOTH void tpd_swap_words(uint32_t *a, uint32_t *b) {
+    const uint32_t was = *a;
+    *a = *b;
+    *b = was;
+}
+
+/* Transposes a square of items, as many vectors as a vector has items: vector r is row r, and then column r.
+ * Below a word first the items within words, in squares of words; then the words, which costs a GPU nothing. */
+TPD_BOTH void tpd_transpose_block(struct tpd_vector *block, uint32_t itemsize) {
+    if (itemsize == 1) {
+        TPD_UNROLL_ALL for (uint32_t r = 0; r < 16; r += 4) {
+            TPD_UNROLL_ALL for (uint32_t w = 0; w < 4; w++)
+                tpd_transpose_bytes(&block[r].word[w], &block[r + 1].word[w], &block[r + 2].word[w], &block[r + 3].word[w]);
+        }
+        TPD_UNROLL_ALL for (uint32_t m = 0; m < 4; m++) {
+            TPD_UNROLL_ALL for (uint32_t r = 0; r < 4; r++) {
+                TPD_UNROLL_ALL for (uint32_t w = r + 1; w < 4; w++)
+                    tpd_swap_words(&block[4 * r + m].word[w], &block[4 * w + m].word[r]);
+            }
+        }
+    } else if (itemsize == 2) {
+        TPD_UNROLL_ALL for (uint32_t r = 0; r < 8; r += 2) {
+            TPD_UNROLL_ALL for (uint32_t w = 0; w < 4; w++) {
+                const uint32_t even = block[r].word[w], odd = block[r + 1].word[w];
+                block[r].word[w] = tpd_permute(even, odd, 0x5410);
+                block[r + 1].word[w] = tpd_permute(even, odd, 0x7632);
+            }
+        }
+        TPD_UNROLL_ALL for (uint32_t m = 0; m < 2; m++) {
+            TPD_UNROLL_ALL for (uint32_t r = 0; r < 4; r++) {
+                TPD_UNROLL_ALL for (uint32_t w = r + 1; w < 4; w++)
+                    tpd_swap_words(&block[2 * r + m].word[w], &block[2 * w + m].word[r]);
+            }
+        }
+    } else if (itemsize == 4) {
+        TPD_UNROLL_ALL for (uint32_t r = 0; r < 4; r++) {
+            TPD_UNROLL_ALL for (uint32_t w = r + 1; w < 4; w++) tpd_swap_words(&block[r].word[w], &block[w].word[r]);
+        }
+    } else if (itemsize == 8) {
+        tpd_swap_words(&block[0].word[2], &block[1].word[0]);
+        tpd_swap_words(&block[0].word[3], &block[1].word[1]);
+    }
+}
+
+#endif
