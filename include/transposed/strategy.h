@@ -35,7 +35,8 @@ struct tpd_tile {
 struct tpd_strategy {
     const char *name;
     const char *summary;
-    bool tiled; /* takes the `tile` knob; others ignore it */
+    bool tiled;     /* takes the `tile` knob; others ignore it */
+    bool own_tiles; /* stages tiles of its own */
     bool any_itemsize;
 };
 
@@ -51,7 +52,9 @@ struct tpd_plan {
     uint32_t words;           /* accesses an item: itemsize / word_bytes */
     uint32_t pitch;           /* items from one tile row to the next; 0 when nothing is staged in tiles */
     uint64_t shared_bytes;    /* a block */
-    uint64_t blocks;          /* in the whole batch; may exceed one grid's 2^31 - 1 */
+    uint64_t tiles_down;      /* of one matrix; 0 when nothing is staged in tiles */
+    uint64_t tiles_across;
+    uint64_t blocks; /* in the whole batch; may exceed one grid's 2^31 - 1 */
 };
 
 const struct tpd_strategy *tpd_strategy_at(enum tpd_strategy_id id);

@@ -14,6 +14,7 @@ enum tpd_status tpd_simt_init(struct tpd_simt *simt, const struct tpd_plan *plan
     simt->in = in;
     simt->out = out;
     simt->plan = *plan;
+    simt->bytes = tpd_matrix_items(&plan->matrix) * plan->matrix.itemsize;
     simt->grid = tpd_geometry_of(plan);
     simt->watch = watch;
     simt->context = context;
@@ -42,6 +43,10 @@ static const char uneven[] =
 static void fault(struct tpd_simt *simt, const char *what) {
     if (simt->fault == NULL)
         simt->fault = what;
+}
+
+void tpd_simt_reach(struct tpd_simt *simt) {
+    fault(simt, "an access reaches past the end of the matrix");
 }
 
 uint32_t tpd_simt_phase(struct tpd_simt *simt) {

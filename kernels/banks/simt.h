@@ -18,7 +18,7 @@ enum tpd_simt_kind { TPD_SIMT_GLOBAL_LOAD, TPD_SIMT_GLOBAL_STORE, TPD_SIMT_SHARE
 
 enum {
     TPD_SIMT_WARPS = TPD_STRATEGY_THREADS / TPD_WARP,
-    /* A load and a store for each item of the largest tile. */
+    /* A load and a store for each item of the largest tile; `shifted` with its edges stays below. */
     TPD_SIMT_ACCESSES_MOST = 2 * TPD_TILE_MOST * TPD_TILE_MOST / TPD_STRATEGY_THREADS
 };
 
@@ -37,6 +37,7 @@ struct tpd_simt {
     const unsigned char *in; /* borrows */
     unsigned char *out;      /* borrows */
     unsigned char *shared;
+    uint64_t bytes; /* of the input, and of the output */
     uint64_t block;
     struct tpd_plan plan;
     struct tpd_geometry grid;
@@ -62,6 +63,16 @@ uint32_t tpd_simt_phase(struct tpd_simt *simt);
 uint32_t tpd_simt_next(struct tpd_simt *simt);
 void tpd_simt_barrier(struct tpd_simt *simt);
 void tpd_simt_record(struct tpd_simt *simt, enum tpd_simt_kind kind, uint32_t width, bool active, uint64_t address);
+
+void tpd_simt_reach(struct tpd_simt *simt);
+
+/* Of an access of global memory: does it stay inside the matrix? One that doesn't is a fault, and isn't made. */
+static inline bool tpd_simt_inside(struct tpd_simt *simt, uint64_t address, uint32_t width) {
+    if (address <= simt->bytes && simt->bytes - address >= width)
+        return true;
+    tpd_simt_reach(simt);
+    return false;
+}
 
 static inline void tpd_simt_touch(struct tpd_simt *simt, enum tpd_simt_kind kind, uint32_t width, bool active, uint64_t address) {
     if (simt->accesses != NULL)

@@ -46,13 +46,13 @@ typedef struct {
     static inline item_type tpd_lane_global_load_##size(struct tpd_simt *simt, bool active, uint64_t index) {             \
         item_type item = {0};                                                                                             \
         tpd_simt_touch(simt, TPD_SIMT_GLOBAL_LOAD, size, active, index *size);                                            \
-        if (active && simt->in != NULL)                                                                                   \
+        if (active && tpd_simt_inside(simt, index * size, size) && simt->in != NULL)                                      \
             memcpy(&item, simt->in + index * size, size);                                                                 \
         return item;                                                                                                      \
     }                                                                                                                     \
     static inline void tpd_lane_global_store_##size(struct tpd_simt *simt, bool active, uint64_t index, item_type item) { \
         tpd_simt_touch(simt, TPD_SIMT_GLOBAL_STORE, size, active, index *size);                                           \
-        if (active && simt->out != NULL)                                                                                  \
+        if (active && tpd_simt_inside(simt, index * size, size) && simt->out != NULL)                                     \
             memcpy(simt->out + index * size, &item, size);                                                                \
     }                                                                                                                     \
     static inline item_type tpd_lane_shared_load_##size(struct tpd_simt *simt, uint32_t index) {                          \
@@ -75,14 +75,14 @@ LANE_CALLS(16, tpd_item16)
 static inline struct tpd_vector tpd_lane_global_load_vector(struct tpd_simt *simt, bool active, uint64_t address) {
     struct tpd_vector vector = {{0}};
     tpd_simt_touch(simt, TPD_SIMT_GLOBAL_LOAD, sizeof vector, active, address);
-    if (active && simt->in != NULL)
+    if (active && tpd_simt_inside(simt, address, sizeof vector) && simt->in != NULL)
         memcpy(&vector, simt->in + address, sizeof vector);
     return vector;
 }
 
 static inline void tpd_lane_global_store_vector(struct tpd_simt *simt, bool active, uint64_t address, struct tpd_vector vector) {
     tpd_simt_touch(simt, TPD_SIMT_GLOBAL_STORE, sizeof vector, active, address);
-    if (active && simt->out != NULL)
+    if (active && tpd_simt_inside(simt, address, sizeof vector) && simt->out != NULL)
         memcpy(simt->out + address, &vector, sizeof vector);
 }
 

@@ -57,7 +57,10 @@ extern __shared__ uint4 tpd_dynamic_tile[];
 #define TILE_ANY(pitch_)             \
     const uint32_t pitch = (pitch_); \
     ITEM *const tile = reinterpret_cast<ITEM *>(tpd_dynamic_tile)
-#define TILE_VECTORS() uint4 *const tile = tpd_dynamic_tile
+#define TILE_VECTORS()                                    \
+    uint4 *const vectors = tpd_dynamic_tile;              \
+    ITEM *const tile = reinterpret_cast<ITEM *>(vectors); \
+    (void)tile
 
 #define GLOBAL_LOAD(active, index) ((active) ? in[index] : ITEM())
 #define GLOBAL_STORE(active, index, item) tpd_store_if(active, out + (index), item)
@@ -73,8 +76,8 @@ __device__ static inline uint4 tpd_words_of(struct tpd_vector vector) {
 }
 #define GLOBAL_LOAD16(active, index) tpd_vector_of((active) ? *reinterpret_cast<const uint4 *>(in + (index)) : uint4())
 #define GLOBAL_STORE16(active, index, vector) tpd_store_if(active, reinterpret_cast<uint4 *>(out + (index)), tpd_words_of(vector))
-#define SHARED_LOAD16(place) tpd_vector_of(tile[place])
-#define SHARED_STORE16(place, vector) ((void)(tile[place] = tpd_words_of(vector)))
+#define SHARED_LOAD16(place) tpd_vector_of(vectors[place])
+#define SHARED_STORE16(place, vector) ((void)(vectors[place] = tpd_words_of(vector)))
 
 #include "kernels/strategies/kernel.h"
 

@@ -3,6 +3,7 @@
 #include "kernels/strategies/strategy_naive.h"
 #include "kernels/strategies/strategy_padded.h"
 #include "kernels/strategies/strategy_rotated.h"
+#include "kernels/strategies/strategy_shifted.h"
 #include "kernels/strategies/strategy_swapped.h"
 #include "kernels/strategies/strategy_swizzled.h"
 #include "kernels/strategies/strategy_vector.h"

@@ -18,6 +18,7 @@
 struct tpd_geometry {
     uint64_t rows, cols;               /* of one input matrix, in items */
     uint64_t tiles_down, tiles_across; /* of one input matrix */
+    uint64_t tiles;                    /* in the whole batch */
     uint64_t first_block;
     uint64_t moves; /* accesses a side in the whole batch: items x words */
     uint32_t words; /* accesses an item */
@@ -67,6 +68,14 @@ TPD_BOTH struct tpd_spot tpd_spot_of(struct tpd_geometry grid, uint64_t block, u
     spot.out = (matrix * grid.cols + col) * grid.rows + row;
     spot.rows = rows < tile_rows ? (uint32_t)rows : tile_rows;
     spot.cols = cols < tile_cols ? (uint32_t)cols : tile_cols;
+    return spot;
+}
+
+/* Of a tile that may come after the last, where a block has several: it then has no rows. */
+TPD_BOTH struct tpd_spot tpd_spot_among(struct tpd_geometry grid, uint64_t tile, uint32_t tile_rows, uint32_t tile_cols) {
+    struct tpd_spot spot = tpd_spot_of(grid, tile, tile_rows, tile_cols);
+    if (tile >= grid.tiles)
+        spot.rows = 0;
     return spot;
 }
 

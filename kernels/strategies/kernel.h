@@ -17,7 +17,7 @@
  *
  * Strategies with tiles of their own (OWN in strategies.def) have a kernel for each of their shapes (TILE_IS_OWN, SHAPE), and:
  *   KERNEL_OWN(NAME) { }        as KERNEL, with THREADS_<NAME>(itemsize, shape) threads
- *   TILE_VECTORS();             the block's shared memory, as vectors of 16 bytes
+ *   TILE_VECTORS();             the block's shared memory, as vectors of 16 bytes and as items
  *   GLOBAL_LOAD16(active, index), GLOBAL_STORE16(active, index, vector), SHARED_LOAD16(place), SHARED_STORE16(place, vector)
  *                               a struct tpd_vector (vectors.h) from item `index` on, at a multiple of 16 bytes; `place` counts
  *                               vectors
@@ -65,6 +65,21 @@
 #include "kernels/strategies/every_itemsize.h"
 #undef TILE_KIND
 #undef SHAPE
+#define TILE_KIND OWN_1
+#define SHAPE 1
+#include "kernels/strategies/every_itemsize.h"
+#undef TILE_KIND
+#undef SHAPE
+#define TILE_KIND OWN_2
+#define SHAPE 2
+#include "kernels/strategies/every_itemsize.h"
+#undef TILE_KIND
+#undef SHAPE
+#define TILE_KIND OWN_3
+#define SHAPE 3
+#include "kernels/strategies/every_itemsize.h"
+#undef TILE_KIND
+#undef SHAPE
 
 /* [strategy][log2 of the word][plan->kernel]. */
 #define KERNEL_AT(NAME, size, kind) KERNEL_POINTER(KERNEL_NAME(NAME, size, kind))
@@ -74,6 +89,8 @@
     { KERNEL_AT(NAME, size, FIXED), KERNEL_AT(NAME, size, ANY) }
 #define KERNELS_OWN_1(NAME, size) \
     { KERNEL_AT(NAME, size, OWN_0) }
+#define KERNELS_OWN_4(NAME, size) \
+    { KERNEL_AT(NAME, size, OWN_0), KERNEL_AT(NAME, size, OWN_1), KERNEL_AT(NAME, size, OWN_2), KERNEL_AT(NAME, size, OWN_3) }
 #define KERNELS_OWN__(NAME, size, shapes) KERNELS_OWN_##shapes(NAME, size)
 #define KERNELS_OWN_(NAME, size, shapes) KERNELS_OWN__(NAME, size, shapes)
 #define KERNELS_OWN(NAME, size) KERNELS_OWN_(NAME, size, SHAPES_##NAME)

@@ -11,9 +11,13 @@
 enum { ITEMSIZES_WORDS, ITEMSIZES_ANY };
 enum { TILES_NONE, TILES_KNOB, TILES_OWN };
 
+/* A side of a matrix for which `auto` takes `shifted`. */
+enum { SHIFTED_LEAST_BYTES = 256 };
+
 static const struct tpd_strategy strategies[TPD_STRATEGY_COUNT] = {
-#define X(NAME, name, TILES, ITEMSIZES, summary) \
-    [TPD_STRATEGY_##NAME] = {name, summary, TILES_##TILES == TILES_KNOB, ITEMSIZES_##ITEMSIZES == ITEMSIZES_ANY},
+#define X(NAME, name, TILES, ITEMSIZES, summary)                                                     \
+    [TPD_STRATEGY_##NAME] = {name, summary, TILES_##TILES == TILES_KNOB, TILES_##TILES == TILES_OWN, \
+                             ITEMSIZES_##ITEMSIZES == ITEMSIZES_ANY},
 #include "transposed/tbl/strategies.def"
 #undef X
 };
@@ -97,6 +101,9 @@ enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
         return TPD_STRATEGY_DIRECT;
     if (tpd_is_in_vectors(matrix))
         return TPD_STRATEGY_VECTOR;
+    /* Its tiles are large, and those at the ends of columns have more to do. */
+    if (narrow * matrix->itemsize >= SHIFTED_LEAST_BYTES)
+        return TPD_STRATEGY_SHIFTED;
     /* All three clean layouts are within a few per cent of each other on an H200, this one ahead at every item size
      * but on odd pitches (tests/gpu/RESULTS.md): its index takes the fewest instructions. */
     return TPD_STRATEGY_PADDED;
@@ -129,16 +136,7 @@ static const struct {
 /* Who names a tile wants a strategy that takes one. */
 static enum tpd_strategy_id choose(const struct tpd_matrix *matrix, struct tpd_tile tile) {
     enum tpd_strategy_id id = tpd_strategy_choose(matrix);
-    return layouts[id].own != NULL && (tile.rows != 0 || tile.cols != 0) ? TPD_STRATEGY_PADDED : id;
-}
-
-static uint64_t divide_up(uint64_t number, uint64_t by) {
-    return number / by + (number % by != 0);
-}
-
-/* No more tiles than items, whose number tpd_matrix_bytes() has passed. */
-static uint64_t count_tiles(const struct tpd_plan *plan) {
-    return divide_up(plan->matrix.rows, plan->tile.rows) * divide_up(plan->matrix.cols, plan->tile.cols) * plan->matrix.batch;
+    return strategies[id].own_tiles && (tile.rows != 0 || tile.cols != 0) ? TPD_STRATEGY_PADDED : id;
 }
 
 static enum tpd_status plan_tile(struct tpd_plan *plan, struct tpd_tile tile, uint64_t shared_most_bytes,
@@ -159,7 +157,10 @@ static enum tpd_status plan_tile(struct tpd_plan *plan, struct tpd_tile tile, ui
                               "tile %" PRIu32 "x%" PRIu32 " of %" PRIu32 "-byte items takes %" PRIu64
                               " bytes of shared memory, and a block has at most %" PRIu64 ": take a smaller tile",
                               tile.rows, tile.cols, matrix->itemsize, plan->shared_bytes, shared_most_bytes);
-    plan->blocks = count_tiles(plan);
+    plan->tiles_down = tpd_divide_up(matrix->rows, tile.rows);
+    plan->tiles_across = tpd_divide_up(matrix->cols, tile.cols);
+    /* No more tiles than items, whose number tpd_matrix_bytes() has passed. */
+    plan->blocks = plan->tiles_down * plan->tiles_across * matrix->batch;
     return TPD_OK;
 }
 
@@ -184,10 +185,8 @@ enum tpd_status tpd_strategy_plan(enum tpd_strategy_id id, const struct tpd_matr
         status = plan_tile(&made, tile, shared_most_bytes, error);
     } else if (layouts[id].own != NULL) {
         status = layouts[id].own(&made, error);
-        if (status == TPD_OK)
-            made.blocks = count_tiles(&made);
     } else
-        made.blocks = divide_up(bytes / word, TPD_STRATEGY_THREADS);
+        made.blocks = tpd_divide_up(bytes / word, TPD_STRATEGY_THREADS);
     if (bytes == 0)
         made.blocks = 0;
     if (status == TPD_OK)
@@ -200,8 +199,9 @@ struct tpd_geometry tpd_geometry_of(const struct tpd_plan *plan) {
     struct tpd_geometry grid = {
         .rows = matrix->rows, .cols = matrix->cols, .words = plan->words, .moves = tpd_matrix_items(matrix) * plan->words};
     if (plan->tile.rows != 0) {
-        grid.tiles_down = divide_up(matrix->rows, plan->tile.rows);
-        grid.tiles_across = divide_up(matrix->cols, plan->tile.cols);
+        grid.tiles_down = plan->tiles_down;
+        grid.tiles_across = plan->tiles_across;
+        grid.tiles = plan->tiles_down * plan->tiles_across * matrix->batch;
         grid.tile_rows_log2 = TPD_LOG2(plan->tile.rows);
         grid.tile_cols_log2 = TPD_LOG2(plan->tile.cols);
         grid.pitch = plan->pitch;

@@ -52,6 +52,16 @@ TPD_BOTH void tpd_swap_words(uint32_t *a, uint32_t *b) {
     *b = was;
 }
 
+/* The place, in vectors, of a chunk of a row of a transposed tile that has `chunks` a row, all powers of two: in line, XORed
+ * within each line of 128 bytes with a key that counts the squares from left to right, of which there are `across`.
+ *
+ * A quarter of a warp, which is one phase of a 16-byte access, stores to `across` squares, or 8 of them, and takes further
+ * chunks where those are fewer: keys keep as many chunks apart. It loads 8 neighbouring chunks of a row, or of the rows that
+ * share a line and a key. So every phase meets the 8 chunks of a line once. (The row itself for a key: 16-way conflicts.) */
+TPD_BOTH uint32_t tpd_place_vector(uint32_t row, uint32_t chunk, uint32_t chunks, uint32_t across, uint32_t itemsize) {
+    return (row * chunks + chunk) ^ (row / TPD_VECTOR_ITEMS(itemsize) * (across < 8 ? 8 / across : 1) & 7);
+}
+
 /* Transposes a square of items, as many vectors as a vector has items: vector r is row r, and then column r.
  * Below a word first the items within words, in squares of words; then the words, which costs a GPU nothing. */
 TPD_BOTH void tpd_transpose_block(struct tpd_vector *block, uint32_t itemsize) {
@@ -88,6 +98,30 @@ TPD_BOTH void tpd_transpose_block(struct tpd_vector *block, uint32_t itemsize) {
         tpd_swap_words(&block[0].word[2], &block[1].word[0]);
         tpd_swap_words(&block[0].word[3], &block[1].word[1]);
     }
+}
+
+/* Bytes shift to shift + 15 of the 32 that low and high hold; shift below 16, a multiple of the item size. */
+TPD_BOTH struct tpd_vector tpd_vector_between(struct tpd_vector low, struct tpd_vector high, uint32_t shift, uint32_t itemsize) {
+    uint32_t word[8] = {low.word[0],  low.word[1],  low.word[2],  low.word[3],
+                        high.word[0], high.word[1], high.word[2], high.word[3]};
+    struct tpd_vector result;
+    if (itemsize <= 8) {
+        TPD_UNROLL_ALL for (uint32_t n = 0; n < 6; n++) word[n] = (shift & 8) != 0 ? word[n + 2] : word[n];
+    }
+    if (itemsize <= 4) {
+        TPD_UNROLL_ALL for (uint32_t n = 0; n < 5; n++) word[n] = (shift & 4) != 0 ? word[n + 1] : word[n];
+    }
+    TPD_UNROLL_ALL for (uint32_t n = 0; n < 4; n++) {
+        if (itemsize >= 4)
+            result.word[n] = word[n];
+        else
+#ifdef __CUDA_ARCH__
+            result.word[n] = __funnelshift_r(word[n], word[n + 1], shift % 4 * 8);
+#else
+            result.word[n] = (uint32_t)(((uint64_t)word[n + 1] << 32 | word[n]) >> shift % 4 * 8);
+#endif
+    }
+    return result;
 }
 
 #endif

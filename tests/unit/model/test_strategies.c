@@ -22,7 +22,7 @@ START_TEST(names_are_found) {
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         ck_assert_int_eq(tpd_strategy_find(unknown[i], &id, &error), TPD_UNKNOWN_STRATEGY);
         ck_assert_ptr_nonnull(strstr(error.text, unknown[i]));
-        ck_assert_ptr_nonnull(strstr(error.text, "auto naive padded swapped rotated swizzled direct vector"));
+        ck_assert_ptr_nonnull(strstr(error.text, "auto naive padded swapped rotated swizzled direct vector shifted"));
     }
     ck_assert_int_eq(tpd_strategy_find("nothing", &id, NULL), TPD_UNKNOWN_STRATEGY);
 }
@@ -82,12 +82,13 @@ START_TEST(auto_follows_its_rule) {
         uint32_t itemsize;
         enum tpd_strategy_id id;
     } cases[] = {
-        {100, 100, 1, TPD_STRATEGY_PADDED}, {112, 96, 1, TPD_STRATEGY_VECTOR},   {112, 100, 1, TPD_STRATEGY_PADDED},
-        {100, 100, 2, TPD_STRATEGY_PADDED}, {104, 96, 2, TPD_STRATEGY_VECTOR},   {100, 100, 4, TPD_STRATEGY_VECTOR},
-        {101, 100, 4, TPD_STRATEGY_PADDED}, {100, 100, 8, TPD_STRATEGY_VECTOR},  {101, 103, 16, TPD_STRATEGY_VECTOR},
-        {15, 100, 4, TPD_STRATEGY_DIRECT},  {100, 15, 4, TPD_STRATEGY_DIRECT},   {16, 16, 4, TPD_STRATEGY_VECTOR},
-        {100, 100, 3, TPD_STRATEGY_DIRECT}, {100, 100, 12, TPD_STRATEGY_DIRECT}, {100, 100, 32, TPD_STRATEGY_DIRECT},
-        {0, 0, 4, TPD_STRATEGY_DIRECT},
+        {100, 100, 1, TPD_STRATEGY_PADDED},  {112, 96, 1, TPD_STRATEGY_VECTOR},  {112, 100, 1, TPD_STRATEGY_PADDED},
+        {300, 256, 1, TPD_STRATEGY_SHIFTED}, {255, 300, 1, TPD_STRATEGY_PADDED}, {64, 65, 4, TPD_STRATEGY_SHIFTED},
+        {100, 100, 2, TPD_STRATEGY_PADDED},  {104, 96, 2, TPD_STRATEGY_VECTOR},  {100, 100, 4, TPD_STRATEGY_VECTOR},
+        {101, 100, 4, TPD_STRATEGY_SHIFTED}, {63, 65, 4, TPD_STRATEGY_PADDED},   {100, 100, 8, TPD_STRATEGY_VECTOR},
+        {101, 103, 16, TPD_STRATEGY_VECTOR}, {15, 100, 4, TPD_STRATEGY_DIRECT},  {100, 15, 4, TPD_STRATEGY_DIRECT},
+        {16, 16, 4, TPD_STRATEGY_VECTOR},    {100, 100, 3, TPD_STRATEGY_DIRECT}, {100, 100, 12, TPD_STRATEGY_DIRECT},
+        {100, 100, 32, TPD_STRATEGY_DIRECT}, {0, 0, 4, TPD_STRATEGY_DIRECT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tpd_matrix matrix = shape(cases[i].rows, cases[i].cols, 1, cases[i].itemsize);
@@ -214,13 +215,33 @@ START_TEST(vector_takes_whole_vectors) {
             ck_assert_msg(strstr(error.text, "whole 16 bytes") != NULL && strstr(error.text, "take auto") != NULL, "%s",
                           error.text);
     }
-    struct tpd_matrix matrix = shape(200, 100, 3, 4);
-    struct tpd_plan plan;
-    struct tpd_error error;
-    ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_VECTOR, &matrix, (struct tpd_tile){16, 16}, shared_most, &plan, &error), error);
-    ck_assert(plan.tile.rows == 64 && plan.tile.cols == 64 && !plan.tile_is_default); /* its own, whatever the knob says */
-    ck_assert(plan.shared_bytes == 64 * 64 * 4 && plan.threads == 256 && plan.word_bytes == 4);
-    ck_assert_uint_eq(plan.blocks, 4 * 2 * 3);
+}
+END_TEST
+
+/* Its own tile, whatever the knob says, by what the matrix would leave empty. */
+START_TEST(vector_has_a_shape_for_each) {
+    static const struct {
+        uint64_t rows, cols, batch;
+        uint32_t itemsize;
+        struct tpd_tile tile;
+        uint64_t blocks;
+    } cases[] = {
+        {8192, 8192, 1, 4, {64, 64}, 16384},   {8192, 8192, 1, 1, {128, 128}, 4096},  {1024, 1024, 1, 4, {32, 32}, 512},
+        {200, 100, 1000, 4, {32, 32}, 14000},  {4000000, 16, 1, 4, {256, 16}, 15625}, {16, 4000000, 1, 4, {16, 256}, 15625},
+        {1000000, 256, 1, 4, {64, 64}, 62500}, {64, 1000000, 1, 1, {64, 64}, 7813},   {16, 4000000, 1, 1, {16, 1024}, 3907},
+        {10000, 10000, 1, 8, {64, 64}, 24649}, {32, 32, 10001, 4, {32, 32}, 5001},    {4, 4, 3, 4, {32, 32}, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tpd_matrix matrix = shape(cases[i].rows, cases[i].cols, cases[i].batch, cases[i].itemsize);
+        struct tpd_plan plan;
+        struct tpd_error error;
+        ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_VECTOR, &matrix, (struct tpd_tile){16, 16}, shared_most, &plan, &error),
+                     error);
+        ck_assert_msg(plan.tile.rows == cases[i].tile.rows && plan.tile.cols == cases[i].tile.cols &&
+                          plan.blocks == cases[i].blocks,
+                      "case %zu: tile %ux%u, %llu blocks", i, plan.tile.rows, plan.tile.cols, (unsigned long long)plan.blocks);
+        ck_assert(!plan.tile_is_default && plan.word_bytes == cases[i].itemsize && plan.threads % 32 == 0);
+    }
 }
 END_TEST
 
@@ -245,6 +266,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, plans_are_complete);
     tcase_add_test(tests, no_items_no_blocks);
     tcase_add_test(tests, what_cannot_be_done_is_refused);
+    tcase_add_test(tests, vector_has_a_shape_for_each);
     tcase_add_test(tests, vector_takes_whole_vectors);
     tcase_add_test(tests, division_is_exact);
     suite_add_tcase(suite, tests);

@@ -1,0 +1,116 @@
+/* test_own_tiles.c -- the strategies with tiles of their own, described by the bank model: free of conflicts, whole sectors. */
+#include <string.h>
+
+#include "harness.h"
+#include "kernels/banks/simt.h"
+
+static const uint32_t itemsizes[5] = {1, 2, 4, 8, 16};
+static const uint64_t shared_most = UINT64_MAX;
+static const struct tpd_tile default_tile = {0, 0};
+
+static struct tpd_figures describe(enum tpd_strategy_id id, uint64_t rows, uint64_t cols, uint64_t batch, uint32_t itemsize) {
+    struct tpd_matrix matrix = {rows, cols, batch, itemsize, TPD_DTYPE_OPAQUE};
+    struct tpd_plan plan;
+    struct tpd_figures figures;
+    struct tpd_error error;
+    ck_assert_ok(tpd_strategy_plan(id, &matrix, default_tile, shared_most, &plan, &error), error);
+    ck_assert_ok(tpd_banks_of_plan(&plan, &figures, &error), error);
+    return figures;
+}
+
+/* Both sides of both memories, whole tiles and edges: `vector` is ideal wherever a warp has anything to do. */
+START_TEST(vector_is_ideal_on_every_side) {
+    static const uint64_t shapes[][3] = {{256, 256, 1}, {160, 288, 2},  {32, 4096, 1},
+                                         {4096, 32, 1}, {16, 40960, 1}, {40960, 16, 1}};
+    for (int i = 0; i < 5; i++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            struct tpd_figures figures = describe(TPD_STRATEGY_VECTOR, shapes[s][0], shapes[s][1], shapes[s][2], itemsizes[i]);
+            for (int op = TPD_OP_LOAD; op <= TPD_OP_STORE; op++) {
+                const struct tpd_shared_sum *shared = &figures.shared[op];
+                const struct tpd_global_sum *global = &figures.global[op];
+                ck_assert_msg(shared->requests != 0 && shared->wavefronts == 4 * shared->requests && shared->degree == 1,
+                              "%u bytes, %llux%llu, op %d: %llu wavefronts in %llu requests, %u-way", itemsizes[i],
+                              (unsigned long long)shapes[s][0], (unsigned long long)shapes[s][1], op,
+                              (unsigned long long)shared->wavefronts, (unsigned long long)shared->requests, shared->degree);
+                /* Rows of 16 bytes: a thread's next load has the other half of the sector, from the L1 cache. */
+                uint64_t halves = op == TPD_OP_LOAD && shapes[s][1] * itemsizes[i] == 16 ? 2 : 1;
+                ck_assert_msg(global->requests != 0 && global->sectors == halves * global->ideal,
+                              "%u bytes, %llux%llu, op %d: %llu sectors, ideal %llu", itemsizes[i],
+                              (unsigned long long)shapes[s][0], (unsigned long long)shapes[s][1], op,
+                              (unsigned long long)global->sectors, (unsigned long long)global->ideal);
+            }
+            ck_assert_uint_le(figures.plan.shared_bytes, TPD_SHARED_STATIC_MOST);
+        }
+}
+END_TEST
+
+/* `shifted` stores whole sectors wherever an output row has one, and meets no bank twice but where it moves single items. */
+struct sectors {
+    uint64_t row_bytes, whole, cut, load_sectors; /* whole, cut: in vectors */
+};
+
+static void watch_sectors(void *context, enum tpd_simt_kind kind, const struct tpd_request *request) {
+    struct sectors *sectors = context;
+    struct tpd_bank_result result;
+    uint32_t count, least;
+    if (request->width != 16 || request->active == 0)
+        return;
+    if (kind == TPD_SIMT_SHARED_LOAD || kind == TPD_SIMT_SHARED_STORE) {
+        ck_assert_int_eq(tpd_banks_shared(request, 4, &result, NULL), TPD_OK);
+        ck_assert_uint_eq(result.excess, 0);
+    }
+    if (kind == TPD_SIMT_GLOBAL_LOAD) {
+        ck_assert_int_eq(tpd_banks_global(request, &count, &least, NULL), TPD_OK);
+        sectors->load_sectors += count;
+    }
+    for (uint32_t lane = 0; kind == TPD_SIMT_GLOBAL_STORE && lane < TPD_WARP; lane++) {
+        if ((request->active >> lane & 1) == 0)
+            continue;
+        uint64_t sector = request->address[lane] / 32 * 32;
+        if (sector / sectors->row_bytes == (sector + 31) / sectors->row_bytes) {
+            uint32_t halves = 0;
+            for (uint32_t other = 0; other < TPD_WARP; other++)
+                if ((request->active >> other & 1) != 0 && request->address[other] / 32 * 32 == sector)
+                    halves |= request->address[other] % 32 == 0 ? 1 : 2;
+            ck_assert_uint_eq(halves, 3);
+            sectors->whole++;
+        } else
+            sectors->cut++;
+    }
+}
+
+START_TEST(shifted_stores_whole_sectors) {
+    static const uint64_t shapes[][3] = {{767, 769, 1}, {514, 1027, 1}, {261, 300, 3}, {1000, 1000, 1}, {80, 3000, 2}};
+    for (int i = 0; i < 5; i++)
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+            struct tpd_matrix matrix = {shapes[s][0], shapes[s][1], shapes[s][2], itemsizes[i], TPD_DTYPE_OPAQUE};
+            struct sectors sectors = {.row_bytes = matrix.rows * itemsizes[i]};
+            struct tpd_plan plan;
+            struct tpd_simt simt;
+            struct tpd_error error;
+            ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_SHIFTED, &matrix, default_tile, shared_most, &plan, &error), error);
+            ck_assert_ok(tpd_simt_init(&simt, &plan, NULL, NULL, watch_sectors, &sectors, &error), error);
+            for (uint64_t block = 0; block < plan.blocks; block++)
+                ck_assert_ok(tpd_simt_run(&simt, block, &error), error);
+            tpd_simt_fini(&simt);
+            /* The second loads ask for sectors that the L1 cache has from the first; rows that two tiles load come on top. */
+            uint64_t least = tpd_matrix_items(&matrix) * itemsizes[i] / TPD_SECTOR_BYTES;
+            ck_assert_uint_gt(sectors.whole, 3 * sectors.cut);
+            ck_assert_msg(sectors.load_sectors * 10 < least * 27, "%u bytes, shape %zu: %llu sectors loaded, least %llu",
+                          itemsizes[i], s, (unsigned long long)sectors.load_sectors, (unsigned long long)least);
+        }
+}
+END_TEST
+
+static Suite *suite(void) {
+    Suite *suite = suite_create("own_tiles");
+    TCase *tests = tcase_create("own_tiles");
+    tcase_add_test(tests, vector_is_ideal_on_every_side);
+    tcase_add_test(tests, shifted_stores_whole_sectors);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
+
+int main(void) {
+    return tpd_harness_main(suite());
+}
