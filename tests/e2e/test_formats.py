@@ -149,18 +149,18 @@ class Formats(unittest.TestCase):
             self.assertIn("curl", refused.json()["detail"])
 
     def test_strategies_and_devices(self):
-        data = self.random.randbytes(70 * 50 * 4)
+        data = self.random.randbytes(72 * 52 * 4)
         listed = self.good(self.daemon.get("/v1/strategies")).json()
         names = [row["name"] for row in (listed["strategies"] if isinstance(listed, dict) else listed)]
         self.assertIn("padded", names)
         for name in names:
-            answer = self.good(self.daemon.post(data, f"?rows=70&cols=50&device=simt&strategy={name}", RAW))
-            self.assertEqual(answer.body, transpose_bytes(data, 70, 50, 4), name)
+            answer = self.good(self.daemon.post(data, f"?rows=72&cols=52&device=simt&strategy={name}", RAW))
+            self.assertEqual(answer.body, transpose_bytes(data, 72, 52, 4), name)
             self.assertEqual((answer.headers["Transposed-Strategy"], answer.headers["Transposed-Device"]), (name, "simt"))
-        answer = self.good(self.daemon.post(data, "?rows=70&cols=50&device=cpu", RAW))
+        answer = self.good(self.daemon.post(data, "?rows=72&cols=52&device=cpu", RAW))
         self.assertEqual(answer.headers["Transposed-Device"], "cpu")
         for query, code in (("strategy=nosuch", "unknown-strategy"), ("device=cuda:77", "unknown-device"), ("dtype=float17", "unknown-dtype")):
-            refused = self.daemon.post(data, f"?rows=70&cols=50&{query}", RAW)
+            refused = self.daemon.post(data, f"?rows=72&cols=52&{query}", RAW)
             self.assertEqual((refused.status, refused.json()["code"]), (422, code))
 
     def test_timing_and_ids(self):
