@@ -48,18 +48,18 @@ enum { TPD_ADVICE_BYTES = 320 };
 void tpd_advise_tile(const struct tpd_bare_tile *tile, uint32_t bank_bytes, const struct tpd_shared_sum shared[2],
                      char text[TPD_ADVICE_BYTES]);
 void tpd_advise_plan(const struct tpd_figures *figures, uint32_t bank_bytes, char text[TPD_ADVICE_BYTES]);
-void tpd_advise_line(const struct tpd_line *line, uint32_t bank_bytes, const struct tpd_bank_result *result,
-                     char text[TPD_ADVICE_BYTES]);
+void tpd_advise_line(const struct tpd_line *line, uint32_t bank_bytes, char text[TPD_ADVICE_BYTES]);
 
-/* Where a strategy's own kernel puts each item of one whole tile, and the number-th request of each kind in that tile:
+/* Where a strategy's own kernel puts each item of its first tile, and the number-th request of each kind in its first block:
  * found by sending numbered items through it. Global addresses count from the first item of input and output. */
 struct tpd_tile_map {
     uint32_t *place;              /* rows x cols: byte address of the item; borrows, made by the caller */
     struct tpd_request shared[2]; /* by enum tpd_op; none are active where the kernel makes fewer */
     struct tpd_request global[2];
-    uint32_t shared_requests, global_requests; /* of each op, in the tile */
+    uint32_t shared_requests, global_requests; /* of each op, in the block */
 };
-/* plan: of a matrix of one tile. `place` is not looked at for a strategy without one. Fails with TPD_NO_MEMORY. */
+/* plan: of a matrix that has a whole tile, and that fits in memory. `place` is not looked at for a strategy without a tile.
+ * Fails with TPD_NO_MEMORY. */
 enum tpd_status tpd_tile_map(const struct tpd_plan *plan, uint32_t number, struct tpd_tile_map *map,
                              struct tpd_error *error) TPD_CHECKED;
 

@@ -55,13 +55,28 @@ static void advise_other(const struct tpd_bare_tile *tile, char text[TPD_ADVICE_
                                            : "give each row a key of its own, or let a warp walk one row at a time");
 }
 
+/* Is an item's place another's too? Then the figures are right and the layout is not. */
+static bool overlaps(const struct tpd_bare_tile *tile) {
+    return (tile->rows > 1 && tile->pitch < tile->cols) || (tile->planes > 1 && tile->plane_pitch < tile->rows * tile->pitch);
+}
+
 void tpd_advise_tile(const struct tpd_bare_tile *tile, uint32_t bank_bytes, const struct tpd_shared_sum shared[2],
                      char text[TPD_ADVICE_BYTES]) {
     struct tpd_bare_tile least = *tile;
     char pitch[96];
     bool can = tpd_bare_tile_pad(&least, bank_bytes);
     name_pitch(&least, pitch, sizeof pitch);
-    if (!has_excess(shared))
+    if (overlaps(tile) && !can)
+        (void)snprintf(text, TPD_ADVICE_BYTES,
+                       "rows of %" PRIu32 " items overlap at a pitch of %" PRIu32 ", and no pitch from %" PRIu32
+                       " on is free of conflicts on both sides: take sides that are multiples of 32",
+                       tile->cols, tile->pitch, tile->cols);
+    else if (overlaps(tile))
+        (void)snprintf(text, TPD_ADVICE_BYTES,
+                       "rows or planes overlap: items lie in one another's places; %s is the least that is free of conflicts on "
+                       "both sides",
+                       pitch);
+    else if (!has_excess(shared))
         (void)snprintf(text, TPD_ADVICE_BYTES, "free of conflicts on both sides%s%s%s",
                        can && least.pitch < tile->pitch ? "; the least that is: " : "",
                        can && least.pitch < tile->pitch ? pitch : "",
@@ -79,7 +94,7 @@ static double mean(uint64_t sum, uint64_t requests) {
 void tpd_advise_plan(const struct tpd_figures *figures, uint32_t bank_bytes, char text[TPD_ADVICE_BYTES]) {
     const struct tpd_plan *plan = &figures->plan;
     const struct tpd_global_sum *load = &figures->global[TPD_OP_LOAD], *store = &figures->global[TPD_OP_STORE];
-    const struct tpd_global_sum *worse = load->sectors > store->sectors ? load : store;
+    const struct tpd_global_sum *worse = load->sectors - load->ideal > store->sectors - store->ideal ? load : store;
     if (has_excess(figures->shared)) {
         /* A strategy with a pitch of its own is asked about the tile, not about that pitch. */
         struct tpd_bare_tile tile = {.planes = 1,
@@ -95,6 +110,12 @@ void tpd_advise_plan(const struct tpd_figures *figures, uint32_t bank_bytes, cha
                        mean(worse->ideal, worse->requests),
                        plan->shared_bytes != 0 ? "read columns of the tile instead, so that both global sides move rows"
                                                : "stage a tile in shared memory, so that both sides move rows");
+    } else if (worse->sectors * 4 > worse->ideal * 5) {
+        (void)snprintf(
+            text, TPD_ADVICE_BYTES,
+            "free of conflicts on both sides; a global %s takes %.3g sectors where %.3g would do, for rows of the tile are "
+            "shorter than a sector or begin within one",
+            worse == load ? "load" : "store", mean(worse->sectors, worse->requests), mean(worse->ideal, worse->requests));
     } else if (load->requests == 0) {
         (void)snprintf(text, TPD_ADVICE_BYTES, "a matrix without items asks nothing of memory");
     } else {
@@ -102,29 +123,40 @@ void tpd_advise_plan(const struct tpd_figures *figures, uint32_t bank_bytes, cha
     }
 }
 
-static bool line_is_clean(const struct tpd_line *line, uint32_t bank_bytes) {
-    struct tpd_request request = tpd_line_request(line, TPD_OP_LOAD);
-    struct tpd_bank_result result;
-    return tpd_banks_shared(&request, bank_bytes, &result, NULL) == TPD_OK && result.excess == 0;
+/* At worst, wherever in a bank's word the line begins. */
+static uint32_t worst_of(const struct tpd_line *line, uint32_t bank_bytes, bool *clean) {
+    struct tpd_line shifted = *line;
+    uint32_t worst = 0;
+    *clean = true;
+    for (uint32_t shift = 0; shift < bank_bytes; shift += line->width, shifted.offset_bytes += line->width) {
+        struct tpd_request request = tpd_line_request(&shifted, TPD_OP_LOAD);
+        struct tpd_bank_result result = {0};
+        if (tpd_banks_shared(&request, bank_bytes, &result, NULL) != TPD_OK || result.excess != 0)
+            *clean = false;
+        if (result.degree > worst)
+            worst = result.degree;
+    }
+    return worst;
 }
 
-void tpd_advise_line(const struct tpd_line *line, uint32_t bank_bytes, const struct tpd_bank_result *result,
-                     char text[TPD_ADVICE_BYTES]) {
+void tpd_advise_line(const struct tpd_line *line, uint32_t bank_bytes, char text[TPD_ADVICE_BYTES]) {
     struct tpd_line next = *line;
     uint32_t period = TPD_BANKS * bank_bytes / line->width;
-    if (result->excess == 0) {
-        (void)snprintf(text, TPD_ADVICE_BYTES, "free of conflicts%s",
+    bool clean;
+    uint32_t worst = worst_of(line, bank_bytes, &clean);
+    if (clean) {
+        (void)snprintf(text, TPD_ADVICE_BYTES, "free of conflicts%s%s", line->width < bank_bytes ? ", wherever it begins" : "",
                        line->group > 1 ? ": lanes that ask for one word are served at once" : "");
         return;
     }
-    for (uint32_t more = 1; more <= period; more++) {
+    for (uint32_t more = 1; more <= period && !clean; more++) {
         next.step_bytes = line->step_bytes + (uint64_t)more * line->width;
-        if (line_is_clean(&next, bank_bytes)) {
-            (void)snprintf(text, TPD_ADVICE_BYTES,
-                           "%" PRIu32 "-way at worst; a step of %" PRIu64 " bytes (%" PRIu32 " more) is free of conflicts",
-                           result->degree, next.step_bytes, more * line->width);
-            return;
-        }
+        (void)worst_of(&next, bank_bytes, &clean);
     }
-    (void)snprintf(text, TPD_ADVICE_BYTES, "%" PRIu32 "-way at worst, and no longer step is free of conflicts", result->degree);
+    if (clean)
+        (void)snprintf(text, TPD_ADVICE_BYTES,
+                       "%" PRIu32 "-way at worst; the next step that is free of conflicts has %" PRIu64 " bytes", worst,
+                       next.step_bytes);
+    else
+        (void)snprintf(text, TPD_ADVICE_BYTES, "%" PRIu32 "-way at worst, and no longer step is free of conflicts", worst);
 }

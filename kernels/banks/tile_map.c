@@ -59,7 +59,7 @@ static void read_places(const struct tpd_plan *plan, const unsigned char *low, c
 }
 
 enum tpd_status tpd_tile_map(const struct tpd_plan *plan, uint32_t number, struct tpd_tile_map *map, struct tpd_error *error) {
-    size_t items = (size_t)tpd_matrix_items(&plan->matrix), itemsize = plan->matrix.itemsize;
+    size_t items = (size_t)tpd_matrix_items(&plan->matrix), itemsize = plan->matrix.itemsize, cols = (size_t)plan->matrix.cols;
     struct looking looking = {.map = map, .number = number};
     unsigned char *in = tpd_alloc(items * itemsize), *snapshot = tpd_alloc_zero(PASSES, plan->shared_bytes + 1);
     enum tpd_status status = TPD_OK;
@@ -68,8 +68,10 @@ enum tpd_status tpd_tile_map(const struct tpd_plan *plan, uint32_t number, struc
     memset(map->shared, 0, sizeof map->shared);
     memset(map->global, 0, sizeof map->global);
     for (unsigned pass = 0; pass < PASSES && status == TPD_OK; pass++) {
-        for (size_t n = 0; n < items; n++)
-            memset(in + n * itemsize, (int)((n + 1) >> 8 * pass & 0xff), itemsize);
+        memset(in, 0, items * itemsize);
+        for (uint32_t row = 0; row < plan->tile.rows; row++)
+            for (uint32_t col = 0; col < plan->tile.cols; col++)
+                memset(in + (row * cols + col) * itemsize, (row * plan->tile.cols + col + 1) >> 8 * pass & 0xff, itemsize);
         looking.snapshot = snapshot + pass * plan->shared_bytes;
         status = run(plan, in, &looking, error);
     }

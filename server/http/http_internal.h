@@ -153,6 +153,8 @@ struct tpd_exchange {
     unsigned char digest[SHA256_DIGEST_SIZE];
     struct sha256_ctx sha;
 
+    struct tpd_buf body; /* of a POST that is no transpose; owned */
+
     /* The answer, for stats and log. */
     int http_status;
     enum tpd_status status;
@@ -177,13 +179,15 @@ const struct tpd_route *tpd_route_at(enum tpd_route_id id);
 enum tpd_route_id tpd_route_find(const char *path, bool admin_only);
 const char *tpd_route_allow(unsigned methods);
 
-/* Handlers: queue an answer. One that reads a body is called when its headers are complete (tpd_transpose_begin), as the body
+/* Handlers: queue an answer. One that reads a body is called when its headers are complete (tpd_*_begin), as the body
  * arrives and at its end; the handler of the table is the end. */
 #define X(NAME, path, methods, ADMIN, handler, summary) enum MHD_Result handler(struct tpd_exchange *request);
 #include "transposed/tbl/routes.def"
 #undef X
 enum tpd_status tpd_transpose_begin(struct tpd_exchange *request);
 enum tpd_status tpd_transpose_push(struct tpd_exchange *request, const char *bytes, size_t count);
+enum tpd_status tpd_banks_begin(struct tpd_exchange *request);
+enum tpd_status tpd_banks_push(struct tpd_exchange *request, const char *bytes, size_t count);
 
 /* address.c */
 enum tpd_status tpd_address_open(const char *knob, const char *text, struct tpd_address *address,

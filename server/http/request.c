@@ -19,6 +19,7 @@ void tpd_request_free(struct tpd_exchange *request) {
     if (request == NULL)
         return;
     tpd_job_fini(&request->job);
+    tpd_buf_fini(&request->body);
     tpd_free(request);
 }
 
@@ -88,8 +89,8 @@ static enum tpd_status examine(struct tpd_exchange *request, const char *url, co
     status = find_route(request, url);
     if (status != TPD_OK || !(tpd_route_at(request->route)->methods & TPD_POST))
         return status;
-    request->is_transpose = true;
-    return tpd_transpose_begin(request);
+    request->is_transpose = request->route == TPD_ROUTE_TRANSPOSE;
+    return request->is_transpose ? tpd_transpose_begin(request) : tpd_banks_begin(request);
 }
 
 /* Says the refusal past MHD and swallows what still comes, until the client has read it and closes, or the watcher does. */
@@ -152,8 +153,9 @@ static enum MHD_Result body(struct tpd_exchange *request, const char *bytes, siz
     enum tpd_connection_state state = atomic_load_explicit(&connection->state, memory_order_acquire) & 0xff;
     if (state != TPD_CONNECTION_RECEIVING)
         return state == TPD_CONNECTION_LINGERING ? MHD_YES : MHD_NO;
-    if (request->refusal.status == TPD_OK && request->is_transpose) {
-        enum tpd_status status = tpd_transpose_push(request, bytes, count);
+    bool wants_body = request->route == TPD_ROUTE_BANKS && strcmp(request->method, "POST") == 0;
+    if (request->refusal.status == TPD_OK && (request->is_transpose || wants_body)) {
+        enum tpd_status status = wants_body ? tpd_banks_push(request, bytes, count) : tpd_transpose_push(request, bytes, count);
         request->refusal.status = status;
         if (status != TPD_OK) {
             request->refused_at = request->received_bytes;
@@ -277,6 +279,7 @@ void tpd_request_completed(void *listener, struct MHD_Connection *mhd, void **co
     log_request(request, &record);
     atomic_fetch_sub_explicit(&request->http->in_flight, 1, memory_order_release);
     tpd_job_fini(&request->job);
+    tpd_buf_fini(&request->body);
     clear(request, connection);
     (void)tpd_connection_move(connection, TPD_CONNECTION_WORKING, TPD_CONNECTION_IDLE);
 }
