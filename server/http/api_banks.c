@@ -58,18 +58,16 @@ static enum MHD_Result read_one(void *self, enum MHD_ValueKind kind, const char 
     return reading->status == TPD_OK ? MHD_YES : MHD_NO;
 }
 
-/* The limits of the first GPU that is here, unless the client names others. */
-static void take_architecture(struct tpd_exchange *request, struct tpd_banks_ask *ask) {
+uint32_t tpd_banks_capability(struct tpd_exchange *request) {
     struct tpd_engine *engine = request->http->world->engine;
     uint32_t count = tpd_engine_device_count(engine);
-    for (uint32_t i = 0; i < count && !(ask->given & 1u << TPD_BANKS_ARCH); i++) {
+    for (uint32_t i = 0; i < count; i++) {
         struct tpd_device_info info;
         tpd_engine_device_info(engine, i, &info);
-        if (info.compute_capability != 0 && tpd_architecture_find(info.compute_capability) != NULL) {
-            ask->number[TPD_BANKS_ARCH] = info.compute_capability;
-            break;
-        }
+        if (info.compute_capability != 0 && tpd_architecture_find(info.compute_capability) != NULL)
+            return info.compute_capability;
     }
+    return TPD_ARCHITECTURE_DEFAULT;
 }
 
 static enum tpd_status read_query(struct tpd_exchange *request, struct tpd_banks_ask *ask) {
@@ -78,13 +76,13 @@ static enum tpd_status read_query(struct tpd_exchange *request, struct tpd_banks
     for (int i = 0; i < TPD_BANKS_PARAMETERS; i++)
         taken[i] = tpd_banks_parameter_name((enum tpd_banks_parameter)i);
     tpd_banks_ask_init(ask);
+    ask->number[TPD_BANKS_ARCH] = tpd_banks_capability(request); /* unless the client names another */
     enum tpd_status status = tpd_query_check(request, taken, TPD_BANKS_PARAMETERS);
     if (status != TPD_OK)
         return status;
     (void)MHD_get_connection_values(request->connection->mhd, MHD_GET_ARGUMENT_KIND, read_one, &reading);
     if (reading.status != TPD_OK)
         return reading.status;
-    take_architecture(request, ask);
     return tpd_banks_ask_check(ask, &request->refusal);
 }
 

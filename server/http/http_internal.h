@@ -224,6 +224,9 @@ enum tpd_status tpd_query_read(struct tpd_exchange *request);
 /* For a route with other parameters, `taken`, or none: refuses what is unknown, there twice or without a value. */
 enum tpd_status tpd_query_check(struct tpd_exchange *request, const char *const *taken, unsigned count);
 
+/* api_banks.c: the compute capability of the first GPU that is here and whose limits are known, else the default's. */
+uint32_t tpd_banks_capability(struct tpd_exchange *request);
+
 /* digest.c */
 enum tpd_status tpd_digest_parse(const char *field, unsigned char digest[SHA256_DIGEST_SIZE], bool *found,
                                  struct tpd_error *error);
