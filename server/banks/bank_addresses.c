@@ -4,7 +4,6 @@
  * from 0.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,10 +41,10 @@ static enum tpd_status parse(const char *body, size_t bytes, cJSON **json, struc
 /* A whole number that a double holds exactly. */
 static bool read_whole(const cJSON *item, uint64_t *number) {
     double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
-    if (!(value >= 0 && value <= 9007199254740992.0) || value != floor(value))
+    if (!(value >= 0 && value <= 9007199254740992.0))
         return false;
     *number = (uint64_t)value;
-    return true;
+    return value == (double)*number;
 }
 
 /* Finds the keys of an object, each at most once; a key that is not among them is refused. */
