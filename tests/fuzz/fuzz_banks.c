@@ -43,23 +43,19 @@ static void body(const uint8_t *data, size_t bytes) {
     tpd_buf_fini(&out);
 }
 
-/* The first byte names the parameter, the rest is its value; what is taken is answered. */
-static void parameter(const uint8_t *data, size_t bytes) {
-    struct tpd_banks_ask ask;
-    struct tpd_error error;
+typedef enum tpd_status writer(const struct tpd_banks_ask *ask, struct tpd_buf *out, struct tpd_error *error);
+
+static enum tpd_status table(const struct tpd_banks_ask *ask, struct tpd_buf *out, struct tpd_error *error) {
+    return tpd_banks_table(ask, true, out, error);
+}
+
+static void write(const struct tpd_banks_ask *ask, writer *write_it, bool is_json) {
+    struct tpd_error error = {.status = TPD_OK};
     struct tpd_buf out;
-    char text[64];
-    size_t length = bytes - 1 < sizeof text - 1 ? bytes - 1 : sizeof text - 1;
-    memcpy(text, data + 1, length);
-    text[length] = '\0';
-    tpd_banks_ask_init(&ask);
-    if (tpd_banks_ask_set(&ask, (enum tpd_banks_parameter)(data[0] % TPD_BANKS_PARAMETERS), text, &error) != TPD_OK ||
-        tpd_banks_ask_check(&ask, &error) != TPD_OK) {
-        check(error.text[0] != '\0', "refused without words");
-        return;
-    }
     tpd_buf_init(&out, TPD_BANKS_REPORT_BYTES_MOST);
-    if (tpd_banks_json(&ask, &out, &error) == TPD_OK) {
+    enum tpd_status status = write_it(ask, &out, &error);
+    check(status == TPD_OK || error.text[0] != '\0', "refused without words");
+    if (status == TPD_OK && is_json) {
         cJSON *answer = cJSON_Parse(out.data);
         check(answer != NULL, "the answer is no JSON");
         cJSON_Delete(answer);
@@ -67,9 +63,35 @@ static void parameter(const uint8_t *data, size_t bytes) {
     tpd_buf_fini(&out);
 }
 
+/* Lines: the first byte names a parameter, the rest is its value. What is taken together is answered in every form. */
+static void parameters(const uint8_t *data, size_t bytes) {
+    struct tpd_banks_ask ask;
+    struct tpd_error error;
+    tpd_banks_ask_init(&ask);
+    while (bytes != 0) {
+        const uint8_t *end = memchr(data, '\n', bytes);
+        size_t length = end != NULL ? (size_t)(end - data) : bytes, rest = bytes - length - (end != NULL);
+        char text[64] = "";
+        if (length > 1)
+            (void)snprintf(text, sizeof text, "%.*s", (int)(length < sizeof text ? length - 1 : sizeof text - 1),
+                           (const char *)data + 1);
+        if (length != 0 &&
+            tpd_banks_ask_set(&ask, (enum tpd_banks_parameter)(data[0] % TPD_BANKS_PARAMETERS), text, &error) != TPD_OK) {
+            check(error.text[0] != '\0', "refused without words");
+            return;
+        }
+        data += bytes - rest;
+        bytes = rest;
+    }
+    if (tpd_banks_ask_check(&ask, &error) != TPD_OK)
+        return;
+    write(&ask, tpd_banks_json, true);
+    write(&ask, table, false);
+    write(&ask, tpd_banks_svg, false);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
     body(data, bytes);
-    if (bytes != 0)
-        parameter(data, bytes);
+    parameters(data, bytes);
     return 0;
 }
