@@ -17,7 +17,7 @@ import tempfile
 import time
 
 NOISE = 0.03
-WINDOW = 220  # launches a run of ncu: what is lost when one fails
+WINDOW_FIRST, WINDOW_MOST = 40, 220  # launches a run of ncu: what is lost when one fails
 WAVEFRONTS, CONFLICTS = "l1tex__data_pipe_lsu_wavefronts_mem_shared", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared"
 SHARED = {f"{word}_{what}": metric for word, op in (("load", "ld"), ("store", "st")) for what, metric in (
     ("requests", f"smsp__inst_executed_op_shared_{op}"), ("wavefronts", f"{WAVEFRONTS}_op_{op}"), ("excess", f"{CONFLICTS}_op_{op}"))}
@@ -48,7 +48,7 @@ def probe(binary, job):
     """The model's lines; the launches run once without a profiler, so that a failing one is seen for what it is."""
     done = subprocess.run([binary, job], capture_output=True, text=True, timeout=60)
     if done.returncode == 77:
-        waive(done.stderr.strip())
+        waive(done.stderr.strip().removeprefix("waived: "))
     if done.returncode != 0:
         sys.exit(f"bank_probe {job}: exit status {done.returncode}: {done.stderr.strip()[-1000:]}")
     if done.stderr.strip():
@@ -99,7 +99,7 @@ def profile(ncu, binary, job, first, rows, metrics, seconds):
             row["counts"] = launches[at][1]
             at += 1
     if at != len(launches) or at == 0 or done.returncode != 0:
-        said = "\n".join(line for line in (text + done.stderr).splitlines() if not line.startswith('"'))
+        said = "\n".join(line for line in (text + done.stdout + done.stderr).splitlines() if line.startswith("=="))
         return f"{job} {first}: ncu's exit status {done.returncode}, {at} of {len(launches)} launches recognised: {said[-1500:]}"
     return None
 
@@ -122,9 +122,11 @@ def measured(row):
 def keys_of(row):
     """What a row is judged by."""
     if row["kind"] == "strategy":
-        return [key for key in KEYS if "sectors" in key or row["tile"] != "0x0"]
-    requests = [key for key in (f"{row['op']}_requests",) if key in measured(row)]  # no ncu counts those of every instruction
-    return [f"{row['op']}_wavefronts", f"{row['op']}_excess", *requests]
+        keys = [key for key in KEYS if "sectors" in key or row["tile"] != "0x0"]
+    else:
+        keys = [f"{row['op']}_{what}" for what in ("requests", "wavefronts", "excess")]
+    # Not every ncu counts the requests of every instruction; without the rest nothing is proved.
+    return [key for key in keys if "requests" not in key or key in measured(row)]
 
 
 def verdict_of(row, key):
@@ -240,14 +242,20 @@ def main():
         print(f"ncu has no metric `{name}` for this GPU: what it would count is not measured.\n")
     jobs = [("strategies", 0, strategies, [*SHARED.values(), *SECTORS.values()]), ("patterns", bare, patterns[bare:], extra),
             ("patterns", 0, patterns[:bare], list(SHARED.values()))]
-    troubles = []
+    troubles, window = [], WINDOW_FIRST
     for job, offset, rows, metrics in jobs:
-        metrics = [name for name in metrics if name not in missing]
-        for first in range(0, len(rows), WINDOW):
-            left = end - time.monotonic()
-            trouble = "the time is up" if left < 5 else profile(ncu, binary, job, offset + first, rows[first:first + WINDOW], metrics, left)
+        metrics, first = [name for name in metrics if name not in missing], 0
+        while first < len(rows):
+            begun = time.monotonic()
+            if end - begun < 5:
+                troubles.append(f"the time is up: {len(rows) - first} {job} are left")
+                break
+            trouble = profile(ncu, binary, job, offset + first, rows[first:first + window], metrics, end - begun)
             if trouble:
                 troubles.append(trouble)
+            first, each = first + window, (time.monotonic() - begun) / min(window, len(rows) - first)
+            # As many as the time left is sure to be enough for.
+            window = max(1, min(WINDOW_MOST, int(0.8 * (end - time.monotonic()) / each)))
     rows = strategies + patterns
     verdicts = [verdict_of_row(row) for row in rows]
     shares = [measured(row)[key] / row[key] - 1 for row in rows for key in keys_of(row) if verdict_of(row, key) == "noise" and row[key]]
