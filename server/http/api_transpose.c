@@ -127,7 +127,7 @@ enum tpd_status tpd_transpose_begin(struct tpd_exchange *request) {
     request->decode.has_content_bytes = request->has_content_bytes;
     request->decode.content_bytes = request->content_bytes;
     request->decode.body_most_bytes = config->max_body_bytes;
-    request->decode.memory = tpd_engine_memory(http->world->engine);
+    request->decode.memory = tpd_engine_job_memory(http->world->engine, job);
     job->encode.memory = request->decode.memory;
     job->encode.has_dtype = request->decode.has_dtype;
     job->encode.dtype = request->decode.dtype;

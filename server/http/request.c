@@ -148,13 +148,6 @@ static enum MHD_Result begin(struct tpd_exchange *request, const char *url, cons
     return MHD_YES;
 }
 
-/* Its memory is better used by others while the rest of a refused body is swallowed. */
-static void drop_decoder(struct tpd_exchange *request) {
-    if (request->job.decoder != NULL)
-        tpd_codec_at(request->job.format_in)->close(request->job.decoder);
-    request->job.decoder = NULL;
-}
-
 static enum MHD_Result body(struct tpd_exchange *request, const char *bytes, size_t count) {
     struct tpd_connection *connection = request->connection;
     request->received_bytes += count;
@@ -169,7 +162,7 @@ static enum MHD_Result body(struct tpd_exchange *request, const char *bytes, siz
         request->refusal.status = status;
         if (status != TPD_OK) {
             request->refused_at = request->received_bytes;
-            drop_decoder(request);
+            tpd_job_give_back(&request->job); /* others can use its memory while the rest is swallowed */
         }
     }
     if (request->refusal.status == TPD_OK)
