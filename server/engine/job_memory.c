@@ -80,18 +80,18 @@ enum tpd_status tpd_job_memory_expect_cells(struct tpd_job *job, struct tpd_erro
     if (memory->engine == NULL)
         return TPD_OK;
     const struct tpd_matrix *matrix = &job->payload.matrix;
-    uint64_t itemsize = matrix->itemsize, items = tpd_matrix_items(matrix), more;
-    bool stay = tpd_codec_at(job->format_out)->takes(&job->payload);
-    if (!stay && (job->encode.has_dtype || matrix->dtype != TPD_DTYPE_OPAQUE))
-        itemsize = tpd_dtype_itemsize(job->encode.has_dtype ? job->encode.dtype : matrix->dtype);
-    if (stay) /* the cells in their new order, then the answer's text beside them */
-        more = larger(tpd_matrix_is_relabel(matrix) ? 0 : times(items, itemsize), job->payload.text.bytes);
-    else
-        more = times(items, itemsize);
-    uint64_t likely = plus(memory->held_bytes, more);
-    if (!stay) /* the items alone, before and after they are moved */
-        likely = larger(likely, times(more, 2));
-    return reserve(memory, memory->held_bytes, likely, error);
+    uint64_t items = tpd_matrix_items(matrix), held = memory->held_bytes;
+    if (tpd_codec_at(job->format_out)->takes(&job->payload)) {
+        /* The cells in their new order, then the answer's text beside them. */
+        uint64_t moved = tpd_matrix_is_relabel(matrix) ? 0 : times(items, matrix->itemsize);
+        return reserve(memory, plus(held, moved), plus(held, larger(moved, job->payload.text.bytes)), error);
+    }
+    /* Items beside the cells, then the items alone, before and after they are moved. Which they are may show only when they are
+     * read: of 8 bytes then, or of one. */
+    bool known = job->encode.has_dtype || matrix->dtype != TPD_DTYPE_OPAQUE;
+    uint64_t itemsize = known ? tpd_dtype_itemsize(job->encode.has_dtype ? job->encode.dtype : matrix->dtype) : 8;
+    uint64_t bytes = times(items, itemsize);
+    return reserve(memory, plus(held, known ? bytes : items), larger(plus(held, bytes), times(bytes, 2)), error);
 }
 
 struct tpd_memory *tpd_engine_job_memory(struct tpd_engine *engine, struct tpd_job *job) {

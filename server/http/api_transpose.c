@@ -47,7 +47,8 @@ static enum tpd_status no_format(struct tpd_exchange *request) {
 static enum tpd_status choose_input(struct tpd_exchange *request) {
     static const char form[] = "application/x-www-form-urlencoded";
     const char *type = request->head.content_type;
-    request->sniffing = type == NULL || type[0] == '\0' || strncasecmp(type, form, sizeof form - 1) == 0;
+    request->sniffing = type == NULL || type[0] == '\0' ||
+                        (strncasecmp(type, form, sizeof form - 1) == 0 && strchr("; \t", type[sizeof form - 1]) != NULL);
     if (request->sniffing)
         return TPD_OK;
     request->job.format_in = tpd_codec_by_type(type);
