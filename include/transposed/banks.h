@@ -83,7 +83,12 @@ enum tpd_status tpd_banks_add_shared(const struct tpd_request *request, uint32_t
 enum tpd_status tpd_banks_add_global(const struct tpd_request *request, struct tpd_global_sum sums[2],
                                      struct tpd_error *error) TPD_CHECKED;
 
-enum { TPD_BANKS_BLOCKS_MOST = 256 }; /* half a second for the largest tile */
+enum {
+    TPD_BANKS_BLOCKS_MOST = 256, /* half a second for the largest tile */
+    /* First, last and two between: enough for averages where every block has a whole tile, as all blocks then do the same. A
+     * tenth of a millisecond with the default tile. */
+    TPD_BANKS_BLOCKS_FEW = 4
+};
 struct tpd_figures {
     struct tpd_plan plan;
     uint64_t blocks;                 /* that were run */
@@ -96,7 +101,10 @@ struct tpd_figures {
  * the sample. Requests without an active lane are none.
  * Fails as tpd_strategy_plan() does; TPD_NO_MEMORY for the runner's scratch. */
 enum tpd_status tpd_banks_of_plan(const struct tpd_plan *plan, struct tpd_figures *figures, struct tpd_error *error) TPD_CHECKED;
-/* The same with banks of 4 or 8 bytes, and at most blocks_most (1 to TPD_BANKS_BLOCKS_MOST) blocks run. */
+/* The same over at most `blocks_most` blocks, at least 1. */
+enum tpd_status tpd_banks_of_sample(const struct tpd_plan *plan, uint64_t blocks_most, struct tpd_figures *figures,
+                                    struct tpd_error *error) TPD_CHECKED;
+/* The same with banks of 4 or 8 bytes. */
 enum tpd_status tpd_banks_of_plan_with(const struct tpd_plan *plan, uint32_t bank_bytes, uint64_t blocks_most,
                                        struct tpd_figures *figures, struct tpd_error *error) TPD_CHECKED;
 

@@ -18,7 +18,7 @@ struct tpd_engine;
 
 struct tpd_engine_counts {
     uint64_t queued, running;
-    uint64_t host_budget_bytes, host_used_bytes; /* blocks held by requests */
+    uint64_t host_budget_bytes, host_used_bytes; /* blocks held by requests, and set aside for them */
     uint64_t host_cached_bytes;                  /* blocks kept for the next request, part of neither */
     uint64_t pinned_bytes;                       /* page-locked, used or cached */
     uint64_t crossover_bytes;                    /* device=auto goes to a GPU from here; 0: never */
@@ -35,8 +35,12 @@ void tpd_engine_destroy(struct tpd_engine *engine);
 /* Takes up the reloadable knobs of a new configuration; borrows it until the next call or destroy. */
 void tpd_engine_reconfigure(struct tpd_engine *engine, const struct tpd_config *config);
 
-/* Where a request's blocks come from: budgeted, recycled, pinned when there is a GPU. */
+/* Where blocks come from: budgeted, recycled, pinned when there is a GPU. */
 struct tpd_memory *tpd_engine_memory(struct tpd_engine *engine);
+/* The same for one job, for its decoder and its encoder: once the matrix is known, all that the job will need is set aside, so
+ * that what was accepted can be finished. Stays valid while the job does, at its address; tpd_job_give_back() returns what is
+ * set aside. Fails with TPD_TOO_LARGE where the job's own bytes pass the budget, TPD_MEMORY_FULL where others have them. */
+struct tpd_memory *tpd_engine_job_memory(struct tpd_engine *engine, struct tpd_job *job);
 
 /* Refuses early what could never run, before a body is read: an explicit strategy or device that isn't there, a shape that no
  * device could hold. matrix may be NULL (not known yet). */

@@ -46,3 +46,8 @@ enum tpd_status tpd_banks_of_plan_with(const struct tpd_plan *plan, uint32_t ban
 enum tpd_status tpd_banks_of_plan(const struct tpd_plan *plan, struct tpd_figures *figures, struct tpd_error *error) {
     return tpd_banks_of_plan_with(plan, 4, TPD_BANKS_BLOCKS_MOST, figures, error);
 }
+
+enum tpd_status tpd_banks_of_sample(const struct tpd_plan *plan, uint64_t blocks_most, struct tpd_figures *figures,
+                                    struct tpd_error *error) {
+    return tpd_banks_of_plan_with(plan, 4, blocks_most, figures, error);
+}

@@ -52,7 +52,7 @@ static enum tpd_status begin_items(struct tpd_decoder *d, struct tpd_error *erro
                         "itemsize is %" PRIu32 " in the request, but descr '%s' has %" PRIu32 " bytes; leave it out",
                         d->options.itemsize, d->header.descr, matrix->itemsize);
     d->header_done = true;
-    return tpd_item_sink_open(&d->sink, &d->options, matrix, d->data_at, "the npy header", error);
+    return tpd_item_sink_open(&d->sink, &d->options, matrix, d->header.fortran, d->data_at, "the npy header", error);
 }
 
 /* Gathers header bytes up to `upto`; what is left of the piece stays with the caller. */
@@ -88,7 +88,9 @@ static enum tpd_status npy_push(struct tpd_decoder *decoder, const void *bytes, 
 
 static enum tpd_status npy_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
     if (!decoder->header_done)
-        return tpd_fail_at(error, TPD_TRUNCATED, decoder->head_bytes, "the body ends after %zu bytes, inside the npy header",
+        return tpd_fail_at(error, TPD_TRUNCATED, decoder->head_bytes,
+                           "the body ends after %zu bytes, inside the npy header; was the file sent whole? curl does with "
+                           "--data-binary @FILE, not with -d",
                            decoder->head_bytes);
     enum tpd_status status = tpd_item_sink_finish(&decoder->sink, error);
     if (status != TPD_OK)

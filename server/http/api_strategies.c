@@ -1,6 +1,8 @@
 /* api_strategies.c -- GET /v1/strategies: what each tile strategy is, what the bank model says of it, and who can run it.
  *
  * The figures depend on the tile knob alone, which needs a restart to change: they are worked out once, by the first that asks.
+ * They are sums over a few blocks, as every tile of the square is whole and all blocks do the same: an HTTP thread waits
+ * milliseconds.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +41,7 @@ static void make_table(struct tpd_tile tile) {
             struct tpd_plan plan;
             at->status = tpd_strategy_plan((enum tpd_strategy_id)i, &matrix, own, UINT64_MAX, &plan, &at->error);
             if (at->status == TPD_OK)
-                at->status = tpd_banks_of_plan(&plan, &at->figures, &at->error);
+                at->status = tpd_banks_of_sample(&plan, TPD_BANKS_BLOCKS_FEW, &at->figures, &at->error);
         }
     made_for = tile;
     made = true;
@@ -78,8 +80,9 @@ static void write_model(struct tpd_buf *buf, const struct figures *at, const str
     const struct tpd_plan *plan = &at->figures.plan;
     (void)tpd_buf_format(buf,
                          "\"model\":{\"rows\":%d,\"cols\":%d,\"tile\":\"%" PRIu32 "x%" PRIu32 "\",\"pitch\":%" PRIu32
-                         ",\"shared_bytes\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"shared\":{",
-                         SIDE, SIDE, plan->tile.rows, plan->tile.cols, plan->pitch, plan->shared_bytes, plan->blocks);
+                         ",\"shared_bytes\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"blocks_summed\":%" PRIu64 ",\"shared\":{",
+                         SIDE, SIDE, plan->tile.rows, plan->tile.cols, plan->pitch, plan->shared_bytes, plan->blocks,
+                         at->figures.blocks);
     write_shared(buf, "load", &at->figures.shared[TPD_OP_LOAD]);
     (void)tpd_buf_text(buf, ",");
     write_shared(buf, "store", &at->figures.shared[TPD_OP_STORE]);

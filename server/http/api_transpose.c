@@ -14,16 +14,18 @@ static const char types_after_comma[] =
 #define TYPES (types_after_comma + 2)
 
 /* An example that works wherever it is pasted. */
-#define EXAMPLE "curl -d '[[1,2],[3,4]]' http://%.60s/v1/transpose"
+#define EXAMPLE "curl -d '[[1,2],[3,4]]' http://%.40s/v1/transpose"
 
 static const char *host_of(const struct tpd_exchange *request) {
     return request->head.host != NULL ? request->head.host : "127.0.0.1:7070";
 }
 
 static enum tpd_status no_type(struct tpd_exchange *request) {
+    const char *type = request->head.content_type;
+    size_t bytes = strcspn(type, ";"); /* its parameters may be long, and say nothing here */
     return tpd_fail(&request->refusal, TPD_UNSUPPORTED_TYPE,
-                    "Content-Type %.60s is not read here, these are: %s. Send the matrix as one of them, as in " EXAMPLE,
-                    request->head.content_type, TYPES, host_of(request));
+                    "Content-Type %.*s is not read here, these are: %s. Send the matrix as one of them, as in " EXAMPLE,
+                    bytes < 40 ? (int)bytes : 40, type, TYPES, host_of(request));
 }
 
 /* Nothing said what the body is, and no format knows its first bytes. */
@@ -45,7 +47,8 @@ static enum tpd_status no_format(struct tpd_exchange *request) {
 static enum tpd_status choose_input(struct tpd_exchange *request) {
     static const char form[] = "application/x-www-form-urlencoded";
     const char *type = request->head.content_type;
-    request->sniffing = type == NULL || type[0] == '\0' || strncasecmp(type, form, sizeof form - 1) == 0;
+    request->sniffing = type == NULL || type[0] == '\0' ||
+                        (strncasecmp(type, form, sizeof form - 1) == 0 && strchr("; \t", type[sizeof form - 1]) != NULL);
     if (request->sniffing)
         return TPD_OK;
     request->job.format_in = tpd_codec_by_type(type);
@@ -86,12 +89,6 @@ static enum tpd_status open_decoder(struct tpd_exchange *request) {
     return tpd_codec_at(request->job.format_in)->open(&request->decode, &request->job.decoder, &request->refusal);
 }
 
-static enum tpd_status too_large(struct tpd_exchange *request, uint64_t actual) {
-    return tpd_fail_limit(&request->refusal, TPD_TOO_LARGE, request->config->max_body_bytes, actual,
-                          "the body has %llu bytes%s, max_body_bytes is %llu", (unsigned long long)actual,
-                          request->has_content_bytes ? "" : " or more", (unsigned long long)request->config->max_body_bytes);
-}
-
 static enum tpd_status read_digests(struct tpd_exchange *request) {
     request->want_digest = request->head.want_digest != NULL && tpd_digest_is_wanted(request->head.want_digest);
     if (request->head.content_digest == NULL)
@@ -122,8 +119,6 @@ enum tpd_status tpd_transpose_begin(struct tpd_exchange *request) {
         status = tpd_query_read(request);
     if (status == TPD_OK)
         status = choose_output(request);
-    if (status == TPD_OK && request->has_content_bytes && request->content_bytes > config->max_body_bytes)
-        status = too_large(request, request->content_bytes);
     if (status == TPD_OK && atomic_load_explicit(&http->closing, memory_order_acquire))
         status = tpd_fail(error, TPD_DRAINING, "the daemon is stopping: send the request again to whoever takes its place");
     if (status == TPD_OK)
@@ -133,7 +128,7 @@ enum tpd_status tpd_transpose_begin(struct tpd_exchange *request) {
     request->decode.has_content_bytes = request->has_content_bytes;
     request->decode.content_bytes = request->content_bytes;
     request->decode.body_most_bytes = config->max_body_bytes;
-    request->decode.memory = tpd_engine_memory(http->world->engine);
+    request->decode.memory = tpd_engine_job_memory(http->world->engine, job);
     job->encode.memory = request->decode.memory;
     job->encode.has_dtype = request->decode.has_dtype;
     job->encode.dtype = request->decode.dtype;
@@ -156,8 +151,6 @@ static enum tpd_status decide(struct tpd_exchange *request) {
 }
 
 enum tpd_status tpd_transpose_push(struct tpd_exchange *request, const char *bytes, size_t count) {
-    if (request->received_bytes > request->config->max_body_bytes)
-        return too_large(request, request->received_bytes);
     if (request->check_digest)
         sha256_update(&request->sha, count, (const uint8_t *)bytes);
     if (request->sniffing) {

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "server/http/http_internal.h"
 #include "transposed/alloc.h"
@@ -16,6 +17,9 @@ static void add(struct MHD_Response *response, const char *name, const char *val
 static enum MHD_Result queue(struct tpd_exchange *request, struct MHD_Response *response, int http_status, uint64_t bytes) {
     add(response, "X-Request-Id", request->id);
     add(response, "Server", "transposed");
+    char byte;
+    if (recv(request->connection->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
+        request->close_after = true; /* the client has closed its side: nothing can follow, and MHD does not see it */
     if (request->close_after || atomic_load_explicit(&request->http->closing, memory_order_relaxed))
         add(response, "Connection", "close");
     request->http_status = http_status;

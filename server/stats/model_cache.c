@@ -1,6 +1,7 @@
 /* model_cache.c -- the bank model's word on a strategy and an item size, worked out once.
  *
- * For a square of 1024 x 1024 with the configured tile: the averages of a warp request do not depend on the size from there on.
+ * For a square of 1024 x 1024 with the configured tile: the averages of a warp request do not depend on the size from there on,
+ * and as every tile of it is whole, a few blocks have the averages of all.
  */
 #include "server/stats/stats_internal.h"
 
@@ -16,7 +17,7 @@ static void work_out(struct tpd_stats *stats, enum tpd_strategy_id id, uint32_t 
     struct tpd_plan plan;
     struct tpd_figures figures;
     if (tpd_strategy_plan(id, &matrix, tile, UINT64_MAX, &plan, NULL) != TPD_OK ||
-        tpd_banks_of_plan(&plan, &figures, NULL) != TPD_OK)
+        tpd_banks_of_sample(&plan, TPD_BANKS_BLOCKS_FEW, &figures, NULL) != TPD_OK)
         return; /* no memory for a moment, or a tile that this item size does not take: the page says null */
     const struct tpd_shared_sum *shared = figures.shared;
     const struct tpd_global_sum *global = figures.global;

@@ -287,6 +287,7 @@ START_TEST(test_advice) {
          {"key 'data' is missing", "[[1,2],[3,4]]", ""}},
         {TPD_CODEC_JSON, TPD_CODEC_JSON, "{\"data\":[[1]],}", 0, TPD_DTYPE_OPAQUE, TPD_MALFORMED, {"a key", "", ""}},
         {TPD_CODEC_NPY, TPD_CODEC_NPY, "\x93NUMPY\x01\x61", 8, TPD_DTYPE_OPAQUE, TPD_UNSUPPORTED, {"1.97", "--data-binary", ""}},
+        {TPD_CODEC_NPY, TPD_CODEC_NPY, "\x93NUMPY\x01", 7, TPD_DTYPE_OPAQUE, TPD_TRUNCATED, {"7 bytes", "--data-binary", ""}},
         {TPD_CODEC_RAW,
          TPD_CODEC_RAW,
          "",

@@ -2,6 +2,7 @@
 #include <cjson/cJSON.h>
 
 #include "http_fixture.h"
+#include "transposed/banks.h"
 
 static struct fixture fixture;
 
@@ -210,7 +211,10 @@ START_TEST(strategies) {
         const char *name = cJSON_GetObjectItem(one, "name")->valuestring;
         cJSON *four = cJSON_GetArrayItem(cJSON_GetObjectItem(one, "by_itemsize"), 2);
         ck_assert_int_eq(cJSON_GetObjectItem(four, "itemsize")->valueint, 4);
-        cJSON *load = cJSON_GetObjectItem(cJSON_GetObjectItem(cJSON_GetObjectItem(four, "model"), "shared"), "load");
+        cJSON *model = cJSON_GetObjectItem(four, "model"),
+              *load = cJSON_GetObjectItem(cJSON_GetObjectItem(model, "shared"), "load");
+        ck_assert_int_eq(cJSON_GetObjectItem(model, "blocks_summed")->valueint, TPD_BANKS_BLOCKS_FEW);
+        ck_assert_int_gt(cJSON_GetObjectItem(model, "blocks")->valueint, TPD_BANKS_BLOCKS_FEW);
         if (strcmp(name, "naive") == 0)
             ck_assert_int_eq(cJSON_GetObjectItem(load, "degree")->valueint, 32);
         if (strcmp(name, "padded") == 0)

@@ -28,6 +28,15 @@ static const struct {
     {"POST /v1/transpose?rows=1&cols=1 HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: gzip\r\n\r\nabcd", 400, "framing"},
     {"POST /v1/transpose?rows=1&cols=1 HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", 400, "framing"},
     {"GET /livez HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: identity\r\n\r\n", 400, "framing"},
+    /* What the library reads otherwise than a proxy before it would. */
+    {"POST /v1/transpose?rows=1&cols=1 HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\nTransfer-Encoding:\r\n chunked\r\n\r\nabcd",
+     400, "framing"},
+    {"POST /v1/transpose?rows=1&cols=1 HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\nTransfer-Encoding : chunked\r\n\r\nabcd", 400,
+     "framing"},
+    {"POST /v1/transpose?rows=1&cols=1 HTTP/1.1\r\nHost: t\r\nX: a\rContent-Length: 4\r\n\r\nabcd", 400, "framing"},
+    {"POST /v1/transpose?rows=1&cols=1 HTTP/1.1\r\nHost: t\r\nContent-Length:\r\n 4\r\n\r\nabcd", 400, "framing"},
+    {"POST /v1/transpose?rows=1&cols=1 HTTP/1.1\r\nHost: t\r\nContent-Length : 4\r\n\r\nabcd", 400, "framing"},
+    {"GET /livez HTTP/1.1\r\nHost: t\r\nContent-Length: 5000000000000\r\n\r\n", 413, "max_body_bytes"},
     {"GET /livez HTTP/1.1\r\n\r\n", 400, "Host"},
     {"GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "Host"},
     {"GET /livez%00/x HTTP/1.1\r\nHost: t\r\n\r\n", 400, "%00"},
@@ -112,32 +121,53 @@ START_TEST(dripped_headers) {
 }
 END_TEST
 
-/* A known fault, counted and not hidden: on a loaded machine libmicrohttpd 0.9.75 now and then reads the end of the stream
- * together with the last bytes and drops the connection before its reply. Not every time, then, and the losses are printed. */
+/* A client that says all it has to say and then closes its sending side gets its reply, whatever the watcher saw meanwhile. */
 START_TEST(half_closed) {
-    enum { ATTEMPTS = 5 };
     fixture_start(&fixture);
     for (uint64_t side = 8; side <= 1024; side *= 128) { /* done in place, and by a worker */
-        int lost = 0, status = 0;
+        int fd = client_open(&fixture);
         char *zeros = calloc(side * side, 4);
-        for (; lost < ATTEMPTS && status == 0; lost += status == 0) {
-            int fd = client_open(&fixture);
-            ck_assert(client_text(fd,
-                                  "POST /v1/transpose?rows=%llu&cols=%llu HTTP/1.1\r\nHost: t\r\nContent-Length: %llu\r\n\r\n",
-                                  (unsigned long long)side, (unsigned long long)side, (unsigned long long)(side * side * 4)));
-            ck_assert(client_send(fd, zeros, side * side * 4));
-            ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
-            struct reply reply;
-            if (reply_read(fd, false, &reply)) {
-                status = reply.status;
-                reply_free(&reply);
-            }
-            close(fd);
-        }
-        if (lost != 0)
-            printf("half_closed: %d of %d replies lost at side %llu\n", lost, lost + (status != 0), (unsigned long long)side);
-        ck_assert_int_eq(status, 200);
+        ck_assert(client_text(fd, "POST /v1/transpose?rows=%llu&cols=%llu HTTP/1.1\r\nHost: t\r\nContent-Length: %llu\r\n\r\n",
+                              (unsigned long long)side, (unsigned long long)side, (unsigned long long)(side * side * 4)));
+        ck_assert(client_send(fd, zeros, side * side * 4));
+        ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+        expect_reply(fd, 200, NULL);
+        expect_closed(fd);
+        close(fd);
         free(zeros);
+    }
+}
+END_TEST
+
+/* Many of them, so that the watcher's look falls into every moment of a request; none may be lost, and none may keep its place
+ * among the connections: each is closed by the daemon as soon as it is answered. */
+START_TEST(half_closed_in_numbers) {
+    fixture_start(&fixture); /* 8 connections at most */
+    for (int i = 0; i < 1500; i++) {
+        int fd = client_open(&fixture);
+        ck_assert(
+            client_text(fd, "POST /v1/transpose?rows=2&cols=2&dtype=uint8 HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n\r\nabcd"));
+        ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+        expect_reply(fd, 200, "acbd");
+        expect_closed(fd);
+        close(fd);
+    }
+}
+END_TEST
+
+/* A body that ends too soon is told so, though the client's sending side is closed. */
+START_TEST(half_closed_in_mid_body) {
+    fixture_start(&fixture);
+    for (int pause = 0; pause < 2; pause++) {
+        int fd = client_open(&fixture);
+        ck_assert(
+            client_text(fd, "POST /v1/transpose?rows=2&cols=2&dtype=uint8 HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n\r\nab"));
+        if (pause != 0)
+            usleep(150000);
+        ck_assert_int_eq(shutdown(fd, SHUT_WR), 0);
+        expect_reply(fd, 400, "truncated");
+        expect_closed(fd);
+        close(fd);
     }
 }
 END_TEST
@@ -334,6 +364,8 @@ static Suite *suite(void) {
     tcase_add_test(tests, slow_body);
     tcase_add_test(tests, dripped_headers);
     tcase_add_test(tests, half_closed);
+    tcase_add_test(tests, half_closed_in_numbers);
+    tcase_add_test(tests, half_closed_in_mid_body);
     tcase_add_test(tests, killed_in_upload);
     tcase_add_test(tests, killed_in_job);
     tcase_add_test(tests, destroyed_in_job);

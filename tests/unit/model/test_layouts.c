@@ -91,6 +91,46 @@ START_TEST(edges_move_each_item_once) {
 }
 END_TEST
 
+/* Sums of a sample and of more have the same averages; compared without a division. */
+static void same_average(const char *what, int id, uint32_t itemsize, uint64_t few, uint64_t few_requests, uint64_t many,
+                         uint64_t many_requests) {
+    ck_assert_msg(few * many_requests == many * few_requests, "%s, %u bytes, %s: %llu in %llu requests, %llu in %llu",
+                  tpd_strategy_at((enum tpd_strategy_id)id)->name, itemsize, what, (unsigned long long)few,
+                  (unsigned long long)few_requests, (unsigned long long)many, (unsigned long long)many_requests);
+}
+
+/* What /stats and /v1/strategies show of 1024 x 1024: every tile is whole, so that a few blocks say what all say. */
+START_TEST(few_blocks_have_the_averages_of_all) {
+    static const struct tpd_tile tiles[] = {{0, 0}, {16, 16}, {16, 128}, {128, 16}, {64, 64}};
+    int id = _i % TPD_STRATEGY_COUNT, t = _i / TPD_STRATEGY_COUNT;
+    if (t != 0 && !tpd_strategy_at((enum tpd_strategy_id)id)->tiled)
+        return;
+    for (int i = 0; i < 5; i++) {
+        struct tpd_matrix matrix = {1024, 1024, 1, itemsizes[i], TPD_DTYPE_OPAQUE};
+        struct tpd_plan plan;
+        struct tpd_figures few, many;
+        struct tpd_error error;
+        if (tpd_strategy_plan((enum tpd_strategy_id)id, &matrix, tiles[t], shared_most, &plan, NULL) != TPD_OK)
+            continue; /* a tile that this strategy does not take at this size */
+        ck_assert_ok(tpd_banks_of_sample(&plan, TPD_BANKS_BLOCKS_FEW, &few, &error), error);
+        ck_assert_ok(tpd_banks_of_sample(&plan, t == 0 ? TPD_BANKS_BLOCKS_MOST : 37, &many, &error), error);
+        ck_assert_uint_eq(few.blocks, TPD_BANKS_BLOCKS_FEW);
+        ck_assert_uint_gt(many.blocks, few.blocks);
+        for (int op = TPD_OP_LOAD; op <= TPD_OP_STORE; op++) {
+            const struct tpd_shared_sum *s = &few.shared[op], *S = &many.shared[op];
+            const struct tpd_global_sum *g = &few.global[op], *G = &many.global[op];
+            ck_assert_uint_eq(s->requests * many.blocks, S->requests * few.blocks);
+            ck_assert_uint_eq(g->requests * many.blocks, G->requests * few.blocks);
+            ck_assert_uint_eq(s->degree, S->degree);
+            same_average("wavefronts", id, itemsizes[i], s->wavefronts, s->requests, S->wavefronts, S->requests);
+            same_average("ideal wavefronts", id, itemsizes[i], s->ideal, s->requests, S->ideal, S->requests);
+            same_average("sectors", id, itemsizes[i], g->sectors, g->requests, G->sectors, G->requests);
+            same_average("ideal sectors", id, itemsizes[i], g->ideal, g->requests, G->ideal, G->requests);
+        }
+    }
+}
+END_TEST
+
 START_TEST(huge_shapes_are_sampled_without_memory) {
     struct tpd_figures figures =
         describe(TPD_STRATEGY_SWIZZLED, UINT64_C(1) << 30, UINT64_C(1) << 29, 1, 8, (struct tpd_tile){64, 32});
@@ -228,6 +268,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, default_tile_is_coalesced);
     tcase_add_test(tests, every_tile_is_as_its_header_says);
     tcase_add_test(tests, edges_move_each_item_once);
+    tcase_add_loop_test(tests, few_blocks_have_the_averages_of_all, 0, 5 * TPD_STRATEGY_COUNT);
     tcase_add_test(tests, huge_shapes_are_sampled_without_memory);
     tcase_add_test(tests, indices_have_64_bits);
     tcase_add_test(tests, a_kernel_must_keep_the_rules);
