@@ -42,6 +42,9 @@ struct tpd_banks_ask {
     uint64_t number[TPD_BANKS_PARAMETERS]; /* by parameter; defaults where nothing was given */
     uint64_t stride_last;                  /* number[TPD_BANKS_STRIDE] to this */
     enum tpd_op side;
+    /* NULL, or who can ask a driver about the kernel that a plan launches (false: it can't); not asked when `arch` was given. */
+    bool (*driver)(void *context, const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks);
+    void *driver_context; /* borrows */
 };
 
 const char *tpd_banks_parameter_name(enum tpd_banks_parameter parameter);

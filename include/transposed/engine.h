@@ -61,6 +61,10 @@ bool tpd_engine_wait_idle(struct tpd_engine *engine, uint64_t timeout_ns);
 
 uint32_t tpd_engine_device_count(struct tpd_engine *engine);
 void tpd_engine_device_info(struct tpd_engine *engine, uint32_t index, struct tpd_device_info *info);
+/* What a device's driver says of the kernel that a plan launches: registers a thread, and blocks that one multiprocessor holds.
+ * Fails with TPD_UNSUPPORTED for a device that has no such kernels, and as the back end does. */
+enum tpd_status tpd_engine_occupancy(struct tpd_engine *engine, uint32_t index, const struct tpd_plan *plan, uint32_t *registers,
+                                     uint32_t *blocks, struct tpd_error *error) TPD_CHECKED;
 /* The drivers' errors so far, over all back ends; answers how many rows were filled. */
 uint32_t tpd_engine_device_errors(struct tpd_engine *engine, struct tpd_device_error *list, uint32_t most);
 /* False when a device was lost and on_device_loss says that this daemon should end. */

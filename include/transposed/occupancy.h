@@ -35,8 +35,12 @@ struct tpd_occupancy {
     uint32_t blocks;    /* resident on one multiprocessor; 0: a block does not fit */
     uint32_t threads;   /* blocks x TPD_STRATEGY_THREADS */
     const char *limit;  /* what allows no more: "threads", "blocks", "registers" or "shared memory" */
+    bool by_device;     /* the driver of a GPU that is here said so, not the tables */
 };
 struct tpd_occupancy tpd_occupancy_of(const struct tpd_plan *plan, const struct tpd_architecture *architecture);
+/* The same where a driver has told registers and blocks; the architecture then only says what the limit is. */
+struct tpd_occupancy tpd_occupancy_told(const struct tpd_plan *plan, const struct tpd_architecture *architecture,
+                                        uint32_t registers, uint32_t blocks);
 
 #ifdef __cplusplus
 }

@@ -69,10 +69,10 @@ static uint32_t blocks_by_shared(uint64_t bytes, const struct tpd_architecture *
     return taken != 0 ? architecture->shared_bytes / taken : UINT32_MAX;
 }
 
-struct tpd_occupancy tpd_occupancy_of(const struct tpd_plan *plan, const struct tpd_architecture *architecture) {
-    struct tpd_occupancy found = {.registers = registers_of(plan, architecture->capability),
-                                  .blocks = architecture->threads / TPD_STRATEGY_THREADS,
-                                  .limit = "threads"};
+static struct tpd_occupancy balance(const struct tpd_plan *plan, const struct tpd_architecture *architecture,
+                                    uint32_t registers) {
+    struct tpd_occupancy found = {
+        .registers = registers, .blocks = architecture->threads / TPD_STRATEGY_THREADS, .limit = "threads"};
     const struct {
         uint32_t blocks;
         const char *name;
@@ -87,5 +87,18 @@ struct tpd_occupancy tpd_occupancy_of(const struct tpd_plan *plan, const struct 
             found.limit = others[i].name;
         }
     found.threads = found.blocks * TPD_STRATEGY_THREADS;
+    return found;
+}
+
+struct tpd_occupancy tpd_occupancy_of(const struct tpd_plan *plan, const struct tpd_architecture *architecture) {
+    return balance(plan, architecture, registers_of(plan, architecture->capability));
+}
+
+struct tpd_occupancy tpd_occupancy_told(const struct tpd_plan *plan, const struct tpd_architecture *architecture,
+                                        uint32_t registers, uint32_t blocks) {
+    struct tpd_occupancy found = balance(plan, architecture, registers);
+    found.blocks = blocks;
+    found.threads = blocks * TPD_STRATEGY_THREADS;
+    found.by_device = true;
     return found;
 }

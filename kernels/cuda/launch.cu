@@ -9,6 +9,10 @@ static const uint64_t blocks_most = 2147483647;
 
 enum { TILE_FIXED_KIND = 0, TILE_ANY_KIND = 1 };
 
+static int kind_of(const struct tpd_plan *plan) {
+    return plan->tile_is_default || plan->shared_bytes == 0 ? TILE_FIXED_KIND : TILE_ANY_KIND;
+}
+
 static const void *kernel_of(const struct tpd_plan *plan, int kind) {
     const uint32_t word = plan->word_bytes;
     const int log2 = word == 16 ? 4 : word == 8 ? 3 : word == 4 ? 2 : word == 2 ? 1 : 0;
@@ -29,7 +33,7 @@ extern "C" int tpd_cuda_kernels_prepare(uint64_t shared_most_bytes) {
 }
 
 extern "C" int tpd_cuda_kernel_launch(const struct tpd_plan *plan, const void *in, void *out, void *stream) {
-    const int kind = plan->tile_is_default || plan->shared_bytes == 0 ? TILE_FIXED_KIND : TILE_ANY_KIND;
+    const int kind = kind_of(plan);
     const size_t dynamic_bytes = kind == TILE_ANY_KIND ? static_cast<size_t>(plan->shared_bytes) : 0;
     struct tpd_geometry grid = tpd_geometry_of(plan);
     void *arguments[] = {&in, &out, &grid};
@@ -42,5 +46,20 @@ extern "C" int tpd_cuda_kernel_launch(const struct tpd_plan *plan, const void *i
         if (code != cudaSuccess)
             return code;
     }
+    return 0;
+}
+
+extern "C" int tpd_cuda_kernel_occupancy(const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks) {
+    const int kind = kind_of(plan);
+    struct cudaFuncAttributes attributes;
+    int resident = 0;
+    cudaError_t code = cudaFuncGetAttributes(&attributes, kernel_of(plan, kind));
+    if (code == cudaSuccess)
+        code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel_of(plan, kind), TPD_STRATEGY_THREADS,
+                                                             kind == TILE_ANY_KIND ? static_cast<size_t>(plan->shared_bytes) : 0);
+    if (code != cudaSuccess)
+        return code;
+    *registers = static_cast<uint32_t>(attributes.numRegs);
+    *blocks = static_cast<uint32_t>(resident);
     return 0;
 }

@@ -57,6 +57,10 @@ static enum tpd_status describe(const struct tpd_banks_ask *ask, enum tpd_strate
     row->has_occupancy = true;
     row->capability = architecture->capability;
     row->occupancy = tpd_occupancy_of(&plan, architecture);
+    uint32_t registers, blocks;
+    if (ask->driver != NULL && !(ask->given & 1u << TPD_BANKS_ARCH) &&
+        ask->driver(ask->driver_context, &plan, &registers, &blocks))
+        row->occupancy = tpd_occupancy_told(&plan, architecture, registers, blocks);
     tpd_advise_plan(&figures, row->bank_bytes, row->advice);
     return TPD_OK;
 }

@@ -45,8 +45,9 @@ static void add_occupancy(struct tpd_buf *out, const struct tpd_banks_row *row) 
     }
     (void)tpd_buf_format(out, "\"occupancy\":{\"architecture\":\"sm_%" PRIu32 "\",", row->capability);
     add_number(out, "registers", occupancy->registers != 0, occupancy->registers);
-    (void)tpd_buf_format(out, "\"resident_blocks\":%" PRIu32 ",\"resident_threads\":%" PRIu32 ",\"limit\":\"%s\"},",
-                         occupancy->blocks, occupancy->threads, occupancy->limit);
+    (void)tpd_buf_format(out,
+                         "\"resident_blocks\":%" PRIu32 ",\"resident_threads\":%" PRIu32 ",\"limit\":\"%s\",\"by_device\":%s},",
+                         occupancy->blocks, occupancy->threads, occupancy->limit, occupancy->by_device ? "true" : "false");
 }
 
 static void add_row(struct tpd_buf *out, const struct tpd_banks_row *row) {

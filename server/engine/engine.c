@@ -246,6 +246,14 @@ void tpd_engine_device_info(struct tpd_engine *engine, uint32_t index, struct tp
     tpd_slot_info(&engine->slots[index], info);
 }
 
+enum tpd_status tpd_engine_occupancy(struct tpd_engine *engine, uint32_t index, const struct tpd_plan *plan, uint32_t *registers,
+                                     uint32_t *blocks, struct tpd_error *error) {
+    const struct tpd_slot *slot = &engine->slots[index];
+    if (slot->device == NULL || slot->backend->occupancy == NULL || atomic_load(&slot->lost))
+        return tpd_fail(error, TPD_UNSUPPORTED, "%s runs no kernel of which a driver could tell", slot->info.id);
+    return slot->backend->occupancy(slot->device, plan, registers, blocks, error);
+}
+
 uint32_t tpd_engine_device_errors(struct tpd_engine *engine, struct tpd_device_error *list, uint32_t most) {
     uint32_t filled = 0;
     for (int i = 0; i < TPD_BACKEND_COUNT; i++)

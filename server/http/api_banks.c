@@ -58,16 +58,31 @@ static enum MHD_Result read_one(void *self, enum MHD_ValueKind kind, const char 
     return reading->status == TPD_OK ? MHD_YES : MHD_NO;
 }
 
+/* The first GPU that is ready and whose limits are known; the count where there is none. */
+static uint32_t first_gpu(struct tpd_engine *engine, struct tpd_device_info *info) {
+    uint32_t count = tpd_engine_device_count(engine), i = 0;
+    for (; i < count; i++) {
+        tpd_engine_device_info(engine, i, info);
+        if (info->state == TPD_STATE_READY && info->compute_capability != 0 &&
+            tpd_architecture_find(info->compute_capability) != NULL)
+            break;
+    }
+    return i;
+}
+
 uint32_t tpd_banks_capability(struct tpd_exchange *request) {
     struct tpd_engine *engine = request->http->world->engine;
-    uint32_t count = tpd_engine_device_count(engine);
-    for (uint32_t i = 0; i < count; i++) {
-        struct tpd_device_info info;
-        tpd_engine_device_info(engine, i, &info);
-        if (info.compute_capability != 0 && tpd_architecture_find(info.compute_capability) != NULL)
-            return info.compute_capability;
-    }
-    return TPD_ARCHITECTURE_DEFAULT;
+    struct tpd_device_info info;
+    return first_gpu(engine, &info) < tpd_engine_device_count(engine) ? info.compute_capability : TPD_ARCHITECTURE_DEFAULT;
+}
+
+bool tpd_banks_driver(void *context, const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks) {
+    struct tpd_exchange *request = context;
+    struct tpd_engine *engine = request->http->world->engine;
+    struct tpd_device_info info;
+    uint32_t index = first_gpu(engine, &info);
+    return index < tpd_engine_device_count(engine) &&
+           tpd_engine_occupancy(engine, index, plan, registers, blocks, NULL) == TPD_OK;
 }
 
 static enum tpd_status read_query(struct tpd_exchange *request, struct tpd_banks_ask *ask) {
@@ -77,6 +92,8 @@ static enum tpd_status read_query(struct tpd_exchange *request, struct tpd_banks
         taken[i] = tpd_banks_parameter_name((enum tpd_banks_parameter)i);
     tpd_banks_ask_init(ask);
     ask->number[TPD_BANKS_ARCH] = tpd_banks_capability(request); /* unless the client names another */
+    ask->driver = tpd_banks_driver;
+    ask->driver_context = request;
     enum tpd_status status = tpd_query_check(request, taken, TPD_BANKS_PARAMETERS);
     if (status != TPD_OK)
         return status;

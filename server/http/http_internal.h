@@ -241,6 +241,8 @@ enum tpd_status tpd_query_check(struct tpd_exchange *request, const char *const 
 
 /* api_banks.c: the compute capability of the first GPU that is here and whose limits are known, else the default's. */
 uint32_t tpd_banks_capability(struct tpd_exchange *request);
+/* What that GPU's driver says of a plan's kernel; false when there is none. context: the request. */
+bool tpd_banks_driver(void *context, const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks);
 
 /* digest.c */
 enum tpd_status tpd_digest_parse(const char *field, unsigned char digest[SHA256_DIGEST_SIZE], bool *found,

@@ -306,6 +306,35 @@ START_TEST(refusals) {
 }
 END_TEST
 
+static bool told(void *context, const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks) {
+    *registers = 99;
+    *blocks = 2;
+    return plan->strategy == *(enum tpd_strategy_id *)context;
+}
+
+/* Who can ask a driver is asked, unless the client names an architecture. */
+START_TEST(drivers_are_asked) {
+    enum tpd_strategy_id known = TPD_STRATEGY_NAIVE;
+    static const struct {
+        const char *question, *has;
+    } cases[] = {{"strategy=naive",
+                  "\"registers\":99,\"resident_blocks\":2,\"resident_threads\":512,\"limit\":\"registers\",\"by_device\":true"},
+                 {"strategy=padded", "\"by_device\":false"},
+                 {"strategy=naive&arch=90", "\"by_device\":false"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tpd_banks_ask ask;
+        struct tpd_buf out;
+        ck_assert_ok(ask_of(cases[i].question, &ask), error);
+        ask.driver = told;
+        ask.driver_context = &known;
+        tpd_buf_init(&out, TPD_BANKS_REPORT_BYTES_MOST);
+        ck_assert_ok(tpd_banks_json(&ask, &out, &error), error);
+        ck_assert_msg(strstr(out.data, cases[i].has) != NULL, "%s: %s", cases[i].question, out.data);
+        tpd_buf_fini(&out);
+    }
+}
+END_TEST
+
 /* Every allocation of every writer may fail, is told, and leaks nothing. */
 START_TEST(no_memory_is_said) {
     typedef enum tpd_status writer(const struct tpd_banks_ask *ask, struct tpd_buf *out, struct tpd_error *error);
@@ -342,6 +371,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, tables_of_each_kind);
     tcase_add_test(tests, svg_documents);
     tcase_add_test(tests, refusals);
+    tcase_add_test(tests, drivers_are_asked);
     tcase_add_test(tests, no_memory_is_said);
     suite_add_tcase(made, tests);
     return made;

@@ -82,12 +82,25 @@ START_TEST(blocks_are_the_toolkits) {
 }
 END_TEST
 
+START_TEST(a_driver_knows_better) {
+    struct tpd_plan plan = plan_of(TPD_STRATEGY_PADDED, 4, (struct tpd_tile){0, 0});
+    struct tpd_occupancy found = tpd_occupancy_told(&plan, tpd_architecture_find(90), 77, 3);
+    ck_assert_uint_eq(found.registers, 77);
+    ck_assert_uint_eq(found.blocks, 3);
+    ck_assert_uint_eq(found.threads, 3 * TPD_STRATEGY_THREADS);
+    ck_assert_str_eq(found.limit, "registers");
+    ck_assert(found.by_device);
+    ck_assert(!tpd_occupancy_of(&plan, tpd_architecture_find(90)).by_device);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *made = suite_create("occupancy");
     TCase *tests = tcase_create("occupancy");
     tcase_add_test(tests, architectures_are_found);
     tcase_add_test(tests, every_kernel_was_measured);
     tcase_add_test(tests, blocks_are_the_toolkits);
+    tcase_add_test(tests, a_driver_knows_better);
     suite_add_tcase(made, tests);
     return made;
 }
