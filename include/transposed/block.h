@@ -43,7 +43,7 @@ struct tpd_memory {
 
 /* Says what is about to be acquired, so that the answer's memory is set aside together with the input's: the items of `matrix`,
  * or text of `bytes` of which no more is known (matrix NULL). A no-op for a memory that sets nothing aside.
- * Fails as acquire does, and with whatever makes that matrix impossible for the job (tpd_engine_check). */
+ * The next acquire takes it all or fails. Fails with whatever makes that matrix impossible for the job (tpd_engine_check). */
 enum tpd_status tpd_block_expect(struct tpd_memory *memory, uint64_t bytes, const struct tpd_matrix *matrix, bool column_major,
                                  struct tpd_error *error) TPD_CHECKED;
 

@@ -36,6 +36,7 @@ struct tpd_job_memory {
     struct tpd_memory memory;
     struct tpd_engine *engine;           /* NULL: the job has no memory of its own */
     uint64_t reserved_bytes, held_bytes; /* charged to the budget; of these, in blocks */
+    uint64_t wanted_bytes;               /* to be charged when the next block is */
 };
 
 /* Where a job goes and how. */

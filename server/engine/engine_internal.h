@@ -84,8 +84,8 @@ enum tpd_status tpd_engine_choose(struct tpd_engine *engine, const struct tpd_jo
 enum tpd_status tpd_engine_check_need(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
                                       bool column_major, uint64_t *need_bytes, struct tpd_error *error) TPD_CHECKED;
 
-/* job_memory.c: sets aside what is to come, once the payload's cells are known. */
-enum tpd_status tpd_job_memory_expect_cells(struct tpd_job *job, struct tpd_error *error) TPD_CHECKED;
+/* job_memory.c: what is to come is set aside with the next block, once the payload's cells are known. */
+void tpd_job_memory_expect_cells(struct tpd_job *job);
 
 /* engine_crossover.c: bytes from which the first accelerator's round trip beats the CPU; 0: it never does. */
 uint64_t tpd_engine_crossover(struct tpd_engine *engine);

@@ -28,9 +28,8 @@ static enum tpd_status decode(struct tpd_job *job) {
     if (status == TPD_OK) {
         note_matrix(job); /* a conversion that fails leaves the shape for the statistics */
         if (job->cells) {
-            status = tpd_job_memory_expect_cells(job, &job->error);
-            if (status == TPD_OK)
-                status = tpd_payload_convert(&job->payload, job->format_out, &job->encode, &job->error);
+            tpd_job_memory_expect_cells(job);
+            status = tpd_payload_convert(&job->payload, job->format_out, &job->encode, &job->error);
             note_matrix(job);
         }
     }

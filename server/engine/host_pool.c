@@ -210,17 +210,6 @@ static enum tpd_status memory_full(const struct tpd_host_pool *pool, uint64_t by
                           bytes, used_bytes, pool->budget_bytes);
 }
 
-enum tpd_status tpd_host_pool_reserve(struct tpd_host_pool *pool, uint64_t charge_bytes, uint64_t own_bytes,
-                                      struct tpd_error *error) {
-    if (charge_bytes > pool->budget_bytes - own_bytes)
-        return too_large(pool, charge_bytes + own_bytes, error);
-    uint64_t used_bytes;
-    (void)pthread_mutex_lock(&pool->lock);
-    bool fits = charge(pool, charge_bytes, &used_bytes);
-    (void)pthread_mutex_unlock(&pool->lock);
-    return fits ? TPD_OK : memory_full(pool, charge_bytes, used_bytes, error);
-}
-
 void tpd_host_pool_unreserve(struct tpd_host_pool *pool, uint64_t charge_bytes) {
     (void)pthread_mutex_lock(&pool->lock);
     pool->used_bytes -= charge_bytes;

@@ -26,12 +26,10 @@ enum tpd_status tpd_host_pool_create(uint64_t budget_bytes, const struct tpd_bac
 void tpd_host_pool_destroy(struct tpd_host_pool *pool); /* NULL is ignored */
 struct tpd_memory *tpd_host_pool_memory(struct tpd_host_pool *pool);
 uint64_t tpd_host_pool_budget(const struct tpd_host_pool *pool);
-/* The books of one who sets bytes aside (own_bytes: those that it has already). reserve charges without a block. take gives a
- * block for a charge of charge_bytes, 0 when all of it is set aside. put takes it back, leaves it charged and answers what it
- * was charged with; unreserve ends the charge. Fail with TPD_TOO_LARGE when own_bytes and the new charge pass the budget,
+/* The books of one who sets bytes aside (own_bytes: those that it has already). take gives a block for a charge of charge_bytes:
+ * 0 when all of it is set aside, more than the block's when more is to be. put takes it back, leaves it charged and answers what
+ * it was charged with; unreserve ends the charge. Fails with TPD_TOO_LARGE when own_bytes and the new charge pass the budget,
  * TPD_MEMORY_FULL when only others' stand in the way. */
-enum tpd_status tpd_host_pool_reserve(struct tpd_host_pool *pool, uint64_t charge_bytes, uint64_t own_bytes,
-                                      struct tpd_error *error) TPD_CHECKED;
 void tpd_host_pool_unreserve(struct tpd_host_pool *pool, uint64_t charge_bytes);
 enum tpd_status tpd_host_pool_take(struct tpd_host_pool *pool, size_t bytes, uint64_t charge_bytes, uint64_t own_bytes,
                                    struct tpd_block *block, struct tpd_error *error) TPD_CHECKED;

@@ -1,5 +1,7 @@
 /* head.c -- a request's headers: which ones count, what makes their framing ambiguous, who the request is. */
 #include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -53,41 +55,48 @@ void tpd_head_fini(struct tpd_head *head) {
     memset(head, 0, sizeof *head);
 }
 
+#define FIELD(member) offsetof(struct tpd_head, member)
+#define NONE SIZE_MAX
+static const struct {
+    const char *name;
+    size_t place, count, list; /* of its value; of the number of fields; of the list that more of them become */
+} known[] = {
+    {"Content-Length", FIELD(content_length), FIELD(content_lengths), NONE},
+    {"Transfer-Encoding", FIELD(transfer_encoding), FIELD(transfer_encodings), NONE},
+    {"Host", FIELD(host), FIELD(hosts), NONE},
+    {"Content-Type", FIELD(content_type), NONE, NONE},
+    {"Content-Encoding", FIELD(content_encoding), NONE, FIELD(joined[TPD_LIST_ENCODING])},
+    {"Accept", FIELD(accept), NONE, FIELD(joined[TPD_LIST_ACCEPT])},
+    {"Content-Digest", FIELD(content_digest), NONE, FIELD(joined[TPD_LIST_DIGEST])},
+    {"Want-Content-Digest", FIELD(want_digest), NONE, FIELD(joined[TPD_LIST_WANT_DIGEST])},
+    {"X-Request-Id", FIELD(request_id), NONE, NONE},
+    {"traceparent", FIELD(traceparent), NONE, NONE},
+    {"Expect", FIELD(expect), NONE, NONE},
+};
+
 /* Of a list all fields count, of the others the first; the number of those whose repetition is an attack is kept. */
 static enum MHD_Result collect(void *self, enum MHD_ValueKind kind, const char *key, const char *value) {
     struct tpd_head *head = self;
-    const struct {
-        const char *name;
-        const char **place;
-        unsigned *count;
-        char **list;
-    } known[] = {
-        {"Content-Length", &head->content_length, &head->content_lengths, NULL},
-        {"Transfer-Encoding", &head->transfer_encoding, &head->transfer_encodings, NULL},
-        {"Host", &head->host, &head->hosts, NULL},
-        {"Content-Type", &head->content_type, NULL, NULL},
-        {"Content-Encoding", &head->content_encoding, NULL, &head->joined[TPD_LIST_ENCODING]},
-        {"Accept", &head->accept, NULL, &head->joined[TPD_LIST_ACCEPT]},
-        {"Content-Digest", &head->content_digest, NULL, &head->joined[TPD_LIST_DIGEST]},
-        {"Want-Content-Digest", &head->want_digest, NULL, &head->joined[TPD_LIST_WANT_DIGEST]},
-        {"X-Request-Id", &head->request_id, NULL, NULL},
-        {"traceparent", &head->traceparent, NULL, NULL},
-        {"Expect", &head->expect, NULL, NULL},
-    };
+    char *base = self;
     (void)kind;
     head->ambiguous = head->ambiguous || is_ambiguous(key, value);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcasecmp(key, known[i].name) == 0) {
-            if (*known[i].place == NULL)
-                *known[i].place = value != NULL ? value : "";
-            else if (known[i].list != NULL)
-                join(head, known[i].place, known[i].list, value != NULL ? value : "");
-            if (known[i].count != NULL)
-                (*known[i].count)++;
-            break;
-        }
+    size_t i = 0;
+    while (i < sizeof known / sizeof known[0] && strcasecmp(key, known[i].name) != 0)
+        i++;
+    if (i == sizeof known / sizeof known[0])
+        return MHD_YES;
+    const char **place = (const char **)(void *)(base + known[i].place);
+    value = value != NULL ? value : "";
+    if (*place == NULL)
+        *place = value;
+    else if (known[i].list != NONE)
+        join(head, place, (char **)(void *)(base + known[i].list), value);
+    if (known[i].count != NONE)
+        ++*(unsigned *)(void *)(base + known[i].count);
     return MHD_YES;
 }
+#undef FIELD
+#undef NONE
 
 /* Two readings of where a body ends are how one request is smuggled inside another: such a connection is not used again. */
 static enum tpd_status check_framing(struct tpd_exchange *request, bool is_1_1) {
