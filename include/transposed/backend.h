@@ -95,6 +95,10 @@ struct tpd_backend {
     void (*host_free)(void *memory, size_t bytes);
     /* Optional (NULL): the driver's errors so far, one row a code; answers how many rows were filled. */
     uint32_t (*errors)(struct tpd_device_error *list, uint32_t most);
+    /* Optional (NULL): what the driver says of the kernel that a plan launches: registers a thread, blocks that one
+     * multiprocessor holds at once. Fails with TPD_UNSUPPORTED (more shared memory than a block may have) and as run() does. */
+    enum tpd_status (*occupancy)(struct tpd_device *device, const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks,
+                                 struct tpd_error *error);
 };
 
 /* NULL when the back end is not compiled in. */

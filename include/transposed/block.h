@@ -2,14 +2,15 @@
  *
  * A block has `headroom` bytes in front of `data`, so that a codec can put a file header before the items
  * and answer with one contiguous run. The source (struct tpd_memory) counts capacity against its budget
- * when it gives a block and takes it back when the block is released: nobody else counts.
+ * when it gives a block and takes it back when the block is released: nobody else counts. One that is a job's own (engine.h)
+ * sets aside what the job will need once that is known, and belongs to one thread at a time as the job does.
  * Owns: who holds the struct owns the memory; move it by assigning and emptying the old one.
- * Threads: one at a time; a struct tpd_memory is safe from any thread.
+ * Threads: one at a time; a struct tpd_memory that is nobody's own is safe from any thread.
  */
 #ifndef TRANSPOSED_BLOCK_H
 #define TRANSPOSED_BLOCK_H
 
-#include "transposed/status.h"
+#include "transposed/matrix.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,7 +36,16 @@ struct tpd_block {
 struct tpd_memory {
     enum tpd_status (*acquire)(struct tpd_memory *self, size_t bytes, struct tpd_block *block, struct tpd_error *error);
     void (*release)(struct tpd_memory *self, struct tpd_block *block);
+    /* NULL: nothing is set aside. See tpd_block_expect(). */
+    enum tpd_status (*expect)(struct tpd_memory *self, uint64_t bytes, const struct tpd_matrix *matrix, bool column_major,
+                              struct tpd_error *error);
 };
+
+/* Says what is about to be acquired, so that the answer's memory is set aside together with the input's: the items of `matrix`,
+ * or text of `bytes` of which no more is known (matrix NULL). A no-op for a memory that sets nothing aside.
+ * The next acquire takes it all or fails. Fails with whatever makes that matrix impossible for the job (tpd_engine_check). */
+enum tpd_status tpd_block_expect(struct tpd_memory *memory, uint64_t bytes, const struct tpd_matrix *matrix, bool column_major,
+                                 struct tpd_error *error) TPD_CHECKED;
 
 /* A block with capacity_bytes >= bytes and block->bytes == bytes; contents undefined. Returns owned. */
 enum tpd_status tpd_block_acquire(struct tpd_memory *memory, size_t bytes, struct tpd_block *block,

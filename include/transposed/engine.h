@@ -18,7 +18,7 @@ struct tpd_engine;
 
 struct tpd_engine_counts {
     uint64_t queued, running;
-    uint64_t host_budget_bytes, host_used_bytes; /* blocks held by requests */
+    uint64_t host_budget_bytes, host_used_bytes; /* blocks held by requests, and set aside for them */
     uint64_t host_cached_bytes;                  /* blocks kept for the next request, part of neither */
     uint64_t pinned_bytes;                       /* page-locked, used or cached */
     uint64_t crossover_bytes;                    /* device=auto goes to a GPU from here; 0: never */
@@ -35,8 +35,12 @@ void tpd_engine_destroy(struct tpd_engine *engine);
 /* Takes up the reloadable knobs of a new configuration; borrows it until the next call or destroy. */
 void tpd_engine_reconfigure(struct tpd_engine *engine, const struct tpd_config *config);
 
-/* Where a request's blocks come from: budgeted, recycled, pinned when there is a GPU. */
+/* Where blocks come from: budgeted, recycled, pinned when there is a GPU. */
 struct tpd_memory *tpd_engine_memory(struct tpd_engine *engine);
+/* The same for one job, for its decoder and its encoder: once the matrix is known, all that the job will need is set aside, so
+ * that what was accepted can be finished. Stays valid while the job does, at its address; tpd_job_give_back() returns what is
+ * set aside. Fails with TPD_TOO_LARGE where the job's own bytes pass the budget, TPD_MEMORY_FULL where others have them. */
+struct tpd_memory *tpd_engine_job_memory(struct tpd_engine *engine, struct tpd_job *job);
 
 /* Refuses early what could never run, before a body is read: an explicit strategy or device that isn't there, a shape that no
  * device could hold. matrix may be NULL (not known yet). */
@@ -57,6 +61,10 @@ bool tpd_engine_wait_idle(struct tpd_engine *engine, uint64_t timeout_ns);
 
 uint32_t tpd_engine_device_count(struct tpd_engine *engine);
 void tpd_engine_device_info(struct tpd_engine *engine, uint32_t index, struct tpd_device_info *info);
+/* What a device's driver says of the kernel that a plan launches: registers a thread, and blocks that one multiprocessor holds.
+ * Fails with TPD_UNSUPPORTED for a device that has no such kernels, and as the back end does. */
+enum tpd_status tpd_engine_occupancy(struct tpd_engine *engine, uint32_t index, const struct tpd_plan *plan, uint32_t *registers,
+                                     uint32_t *blocks, struct tpd_error *error) TPD_CHECKED;
 /* The drivers' errors so far, over all back ends; answers how many rows were filled. */
 uint32_t tpd_engine_device_errors(struct tpd_engine *engine, struct tpd_device_error *list, uint32_t most);
 /* False when a device was lost and on_device_loss says that this daemon should end. */

@@ -29,6 +29,15 @@ enum tpd_stage {
 const char *tpd_stage_name(enum tpd_stage stage);
 
 struct tpd_slot; /* the engine's own */
+struct tpd_engine;
+
+/* The job's share of the host's budget. */
+struct tpd_job_memory {
+    struct tpd_memory memory;
+    struct tpd_engine *engine;           /* NULL: the job has no memory of its own */
+    uint64_t reserved_bytes, held_bytes; /* charged to the budget; of these, in blocks */
+    uint64_t wanted_bytes;               /* to be charged when the next block is */
+};
 
 /* Where a job goes and how. */
 struct tpd_choice {
@@ -63,6 +72,7 @@ struct tpd_job {
     uint64_t stage_ns[TPD_STAGE_COUNT]; /* RECEIVE is the caller's */
 
     /* The engine's own. */
+    struct tpd_job_memory memory;
     struct tpd_payload payload;
     struct tpd_choice choice;
     uint64_t submitted_ns, queued_ns; /* handed over; began its latest wait */
@@ -70,6 +80,8 @@ struct tpd_job {
 };
 
 void tpd_job_init(struct tpd_job *job);
+/* Releases decoder and payload, and gives back what was set aside for more; the answer stays, and is charged by itself. */
+void tpd_job_give_back(struct tpd_job *job);
 /* Releases decoder, payload and answer; safe at any time the caller owns the job. */
 void tpd_job_fini(struct tpd_job *job);
 

@@ -6,6 +6,11 @@
 
 #include "transposed/alloc.h"
 
+enum tpd_status tpd_block_expect(struct tpd_memory *memory, uint64_t bytes, const struct tpd_matrix *matrix, bool column_major,
+                                 struct tpd_error *error) {
+    return memory->expect != NULL ? memory->expect(memory, bytes, matrix, column_major, error) : TPD_OK;
+}
+
 enum tpd_status tpd_block_acquire(struct tpd_memory *memory, size_t bytes, struct tpd_block *block, struct tpd_error *error) {
     memset(block, 0, sizeof *block);
     return memory->acquire(memory, bytes, block, error);
@@ -53,6 +58,6 @@ static void heap_release(struct tpd_memory *self, struct tpd_block *block) {
 }
 
 struct tpd_memory *tpd_memory_heap(void) {
-    static struct tpd_memory heap = {heap_acquire, heap_release};
+    static struct tpd_memory heap = {heap_acquire, heap_release, NULL};
     return &heap;
 }

@@ -207,6 +207,23 @@ static enum tpd_status cuda_run(struct tpd_device *device, const struct tpd_task
     return status;
 }
 
+static enum tpd_status cuda_occupancy(struct tpd_device *device, const struct tpd_plan *plan, uint32_t *registers,
+                                      uint32_t *blocks, struct tpd_error *error) {
+    (void)pthread_mutex_lock(&device->lock);
+    bool lost = device->lost;
+    (void)pthread_mutex_unlock(&device->lock);
+    if (lost)
+        return lost_status(device, error);
+    if (plan->shared_bytes > device->properties.shared_most_bytes)
+        return tpd_fail_limit(error, TPD_UNSUPPORTED, device->properties.shared_most_bytes, plan->shared_bytes,
+                              "a block of %" PRIu64 " bytes of shared memory does not fit cuda:%u, which gives it %" PRIu64,
+                              plan->shared_bytes, device->index, device->properties.shared_most_bytes);
+    int code = device->calls->device_use((int)device->index);
+    if (code == 0)
+        code = device->calls->kernel_occupancy(plan, registers, blocks);
+    return code == 0 ? TPD_OK : tpd_cuda_device_fail(device, code, "asking for a kernel's occupancy", error);
+}
+
 /* ---- page-locked memory ---- */
 
 static void *cuda_host_alloc(size_t bytes) {
@@ -241,6 +258,7 @@ const struct tpd_backend tpd_backend_cuda = {
     .info = cuda_info,
     .check = cuda_check,
     .run = cuda_run,
+    .occupancy = cuda_occupancy,
     .host_alloc = cuda_host_alloc,
     .host_free = cuda_host_free,
     .errors = tpd_cuda_errors,

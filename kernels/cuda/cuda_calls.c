@@ -126,6 +126,7 @@ const struct tpd_cuda_calls tpd_cuda_runtime = {
     .copy_out = copy_out,
     .kernels_prepare = tpd_cuda_kernels_prepare,
     .kernel_launch = tpd_cuda_kernel_launch,
+    .kernel_occupancy = tpd_cuda_kernel_occupancy,
     .last_error = last_error,
     .error_name = error_name,
     .error_text = error_text,

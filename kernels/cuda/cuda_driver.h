@@ -48,6 +48,8 @@ struct tpd_cuda_calls {
     /* Loads every kernel that takes its tile at run time and lets it have that much shared memory; once a device. */
     int (*kernels_prepare)(uint64_t shared_most_bytes);
     int (*kernel_launch)(const struct tpd_plan *plan, const void *in, void *out, void *stream);
+    /* Of the kernel that the plan launches: registers a thread, and blocks that one multiprocessor holds at once. */
+    int (*kernel_occupancy)(const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks);
     int (*last_error)(void);             /* answers and clears what is not sticky */
     const char *(*error_name)(int code); /* static text */
     const char *(*error_text)(int code); /* static text */
@@ -60,9 +62,10 @@ extern const struct tpd_cuda_calls tpd_cuda_runtime; /* the real one */
 /* Borrows calls until the next call; NULL brings back the runtime's. Only while no device is open. */
 void tpd_cuda_use(const struct tpd_cuda_calls *calls);
 
-/* launch.cu: behind kernels_prepare and kernel_launch of the runtime's table. */
+/* launch.cu: behind kernels_prepare, kernel_launch and kernel_occupancy of the runtime's table. */
 int tpd_cuda_kernels_prepare(uint64_t shared_most_bytes);
 int tpd_cuda_kernel_launch(const struct tpd_plan *plan, const void *in, void *out, void *stream);
+int tpd_cuda_kernel_occupancy(const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks);
 
 #ifdef __cplusplus
 }

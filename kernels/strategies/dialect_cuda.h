@@ -17,8 +17,7 @@ typedef const void *tpd_kernel_pointer;
 
 /* A store with a predicate of its own. Of an `if` the compiler makes a branch, and moves the shared load that feeds the
  * store behind it: then lanes outside the matrix would skip that load, which dialect_c.h has them make, and a thread's
- * loads would wait for one another. (In edge tiles ptxas may still end idle lanes before the last round's load.) No memory
- * clobber: a kernel never reads what it stored there. */
+ * loads would wait for one another. No memory clobber: a kernel never reads what it stored there. */
 #define STORE_IF(type, suffix, item_type, constraint)                                                                     \
     __device__ static inline void tpd_store_if(bool active, type *to, type item) {                                        \
         asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.global." suffix " [%1], %2; }" ::"r"((uint32_t)active), \
@@ -43,8 +42,9 @@ __device__ static inline void tpd_store_if(bool active, uint4 *to, uint4 item) {
         const ITEM *__restrict__ in, ITEM *__restrict__ out, const struct tpd_geometry grid)
 #define BLOCK (grid.first_block + blockIdx.x)
 
-/* One turn with thread = threadIdx.x: the loop leaves no trace in the machine code. */
-#define PHASE(thread) for (uint32_t thread = threadIdx.x, once = 1; once != 0; once = 0)
+/* One turn with thread = threadIdx.x: the loop leaves no trace in the machine code. The whole warp ends it together (a no-op
+ * on the machine): without that ptxas ends idle lanes before the last round's load, which then waits for the stores. */
+#define PHASE(thread) for (uint32_t thread = threadIdx.x, once = 1; once != 0; once = 0, __syncwarp())
 #define BARRIER() __syncthreads()
 /* All rounds of the default tile: four loads of a thread are on their way before the first is stored. */
 #define UNROLL _Pragma("unroll 4")

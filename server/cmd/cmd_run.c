@@ -223,7 +223,7 @@ static enum tpd_status work(struct run *run, struct tpd_error *error) {
         status = tpd_engine_check(run->engine, &run->job, NULL, error);
     if (status != TPD_OK)
         return status;
-    run->decode.memory = run->job.encode.memory = tpd_engine_memory(run->engine);
+    run->decode.memory = run->job.encode.memory = tpd_engine_job_memory(run->engine, &run->job);
     run->decode.has_content_bytes = run->source.has_bytes;
     run->decode.content_bytes = run->source.bytes;
     run->decode.body_most_bytes = FILE_MOST_BYTES;

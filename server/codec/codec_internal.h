@@ -24,7 +24,7 @@ struct tpd_item_sink {
 };
 /* Fails with TPD_TRUNCATED or TPD_TRAILING when the body's size is known and is another, TPD_TOO_LARGE, or as blocks do. */
 enum tpd_status tpd_item_sink_open(struct tpd_item_sink *sink, const struct tpd_decode_options *options,
-                                   const struct tpd_matrix *matrix, uint64_t before, const char *from,
+                                   const struct tpd_matrix *matrix, bool column_major, uint64_t before, const char *from,
                                    struct tpd_error *error) TPD_CHECKED;
 enum tpd_status tpd_item_sink_push(struct tpd_item_sink *sink, const void *bytes, size_t count,
                                    struct tpd_error *error) TPD_CHECKED;

@@ -51,7 +51,10 @@ static enum tpd_status json_open(const struct tpd_decode_options *options, struc
         tpd_free(made);
         return tpd_fail_limit(error, TPD_TOO_LARGE, TEXT_BYTES_MOST, first, "JSON text of more than 2^40 bytes is not read");
     }
-    status = tpd_block_acquire(options->memory, (size_t)first + TPD_JSON_PAD, &made->text, error);
+    if (options->has_content_bytes)
+        status = tpd_block_expect(options->memory, first + TPD_JSON_PAD, NULL, false, error);
+    if (status == TPD_OK)
+        status = tpd_block_acquire(options->memory, (size_t)first + TPD_JSON_PAD, &made->text, error);
     if (status != TPD_OK) {
         tpd_free(made);
         return status;

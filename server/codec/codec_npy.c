@@ -52,7 +52,7 @@ static enum tpd_status begin_items(struct tpd_decoder *d, struct tpd_error *erro
                         "itemsize is %" PRIu32 " in the request, but descr '%s' has %" PRIu32 " bytes; leave it out",
                         d->options.itemsize, d->header.descr, matrix->itemsize);
     d->header_done = true;
-    return tpd_item_sink_open(&d->sink, &d->options, matrix, d->data_at, "the npy header", error);
+    return tpd_item_sink_open(&d->sink, &d->options, matrix, d->header.fortran, d->data_at, "the npy header", error);
 }
 
 /* Gathers header bytes up to `upto`; what is left of the piece stays with the caller. */

@@ -61,7 +61,7 @@ static enum tpd_status raw_open(const struct tpd_decode_options *options, struct
     if (made == NULL)
         return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a decoder");
     made->matrix = matrix;
-    status = tpd_item_sink_open(&made->sink, options, &matrix, 0, "rows x cols x batch x itemsize", error);
+    status = tpd_item_sink_open(&made->sink, options, &matrix, false, 0, "rows x cols x batch x itemsize", error);
     if (status != TPD_OK) {
         tpd_free(made);
         return status;

@@ -19,7 +19,8 @@ static enum tpd_status truncated(uint64_t have, uint64_t want, const struct tpd_
 }
 
 enum tpd_status tpd_item_sink_open(struct tpd_item_sink *sink, const struct tpd_decode_options *options,
-                                   const struct tpd_matrix *matrix, uint64_t before, const char *from, struct tpd_error *error) {
+                                   const struct tpd_matrix *matrix, bool column_major, uint64_t before, const char *from,
+                                   struct tpd_error *error) {
     memset(sink, 0, sizeof *sink);
     uint64_t bytes;
     enum tpd_status status = tpd_matrix_bytes(matrix, &bytes, error);
@@ -40,7 +41,8 @@ enum tpd_status tpd_item_sink_open(struct tpd_item_sink *sink, const struct tpd_
                            "the body has %" PRIu64 " bytes, %s asks for %" PRIu64
                            "; leave out the rest or correct the shape or dtype",
                            options->content_bytes, from, all);
-    return tpd_block_acquire(options->memory, (size_t)bytes, &sink->block, error);
+    status = tpd_block_expect(options->memory, bytes, matrix, column_major, error);
+    return status == TPD_OK ? tpd_block_acquire(options->memory, (size_t)bytes, &sink->block, error) : status;
 }
 
 enum tpd_status tpd_item_sink_push(struct tpd_item_sink *sink, const void *bytes, size_t count, struct tpd_error *error) {

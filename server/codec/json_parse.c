@@ -28,6 +28,25 @@ struct body {
 
 enum { BATCH, ROWS, COLS };
 
+/* The letters of a string that was read, up to `room` of them, with the escapes undone that write one of ours; any other is as
+ * good as '?', which is in no name. */
+static size_t letters(const unsigned char *at, const unsigned char *end, char *to, size_t room) {
+    size_t count = 0;
+    while (at < end && count < room) {
+        unsigned letter = *at++;
+        if (letter == '\\' && *at++ == 'u') {
+            letter = 0;
+            for (int i = 0; i < 4; i++, at++)
+                letter = letter * 16 + (*at <= '9' ? *at - 48u : (*at | 0x20) - 87u) /* '0', and 'a' less 10 */;
+            letter = letter != 0 && letter < 0x80 ? letter : '?';
+        } else if (letter == '\\') {
+            letter = '?';
+        }
+        to[count++] = (char)letter;
+    }
+    return count;
+}
+
 static enum tpd_status read_count(struct body *b, uint64_t *value) {
     const unsigned char *start = b->at;
     *value = 0;
@@ -81,11 +100,8 @@ static enum tpd_status read_dtype(struct body *b) {
         return b->scan->error->status;
     b->at = end;
     char name[TPD_FORM_DTYPE_BYTES];
-    size_t length = (size_t)(end - start) - 2;
-    if (length >= sizeof name)
-        length = sizeof name - 1; /* longer than every name: not found, and shown as far as it goes */
-    memcpy(name, start + 1, length);
-    name[length] = '\0';
+    /* One longer than every name is not found, and shown as far as it goes. */
+    name[letters(start + 1, end - 1, name, sizeof name - 1)] = '\0';
     enum tpd_dtype dtype;
     enum tpd_status status = tpd_dtype_find(name, &dtype, b->scan->error);
     if (status != TPD_OK)
@@ -123,10 +139,11 @@ static enum tpd_status read_key(struct body *b, unsigned *key) {
     const unsigned char *end = tpd_json_string(b->scan, start);
     if (end == NULL)
         return b->scan->error->status;
-    size_t length = (size_t)(end - start) - 2;
+    char name[8]; /* longer than every key */
+    size_t length = (size_t)(end - start) - 2, count = letters(start + 1, end - 1, name, sizeof name);
     *key = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (strlen(keys[i].name) == length && memcmp(keys[i].name, start + 1, length) == 0)
+        if (strlen(keys[i].name) == count && memcmp(keys[i].name, name, count) == 0)
             *key = keys[i].bit;
     int shown = length < 40 ? (int)length : 40;
     if (*key == 0)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -101,9 +102,15 @@ static enum tpd_status parse(struct tpd_config *config, const char *text, size_t
 }
 
 static enum tpd_status read_all(const char *path, char *text, size_t *bytes, struct tpd_error *error) {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    /* A pipe that nobody writes to would hold up whoever opens it, and a reload is waited for by every signal. */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat about;
     if (file < 0)
         return tpd_fail(error, TPD_IO, "can't be opened: %s", strerror(errno));
+    if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
+        (void)close(file);
+        return tpd_fail(error, TPD_IO, "is no regular file: name one that can be read again at a reload");
+    }
     *bytes = 0;
     ssize_t count = 0;
     while (*bytes <= FILE_MOST_BYTES) {

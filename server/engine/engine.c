@@ -55,7 +55,7 @@ static void *reaper_main(void *self) {
             list = job->next;
             job->next = NULL;
             count_wait(job);
-            tpd_payload_release(&job->payload); /* one that waited for its device was decoded */
+            tpd_job_give_back(job);
             end_job(engine, job);
         }
     return NULL;
@@ -168,21 +168,26 @@ struct tpd_memory *tpd_engine_memory(struct tpd_engine *engine) {
 enum tpd_status tpd_engine_check(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
                                  struct tpd_error *error) {
     struct tpd_choice choice;
-    if (matrix == NULL)
-        return tpd_engine_choose(engine, job, NULL, &choice, error);
+    uint64_t need_bytes;
+    return matrix == NULL ? tpd_engine_choose(engine, job, NULL, &choice, error)
+                          : tpd_engine_check_need(engine, job, matrix, false, &need_bytes, error);
+}
+
+enum tpd_status tpd_engine_check_need(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
+                                      bool column_major, uint64_t *need_bytes, struct tpd_error *error) {
+    struct tpd_choice choice;
     uint64_t bytes;
     enum tpd_status status = tpd_matrix_bytes(matrix, &bytes, error);
     if (status != TPD_OK)
         return status;
-    bool is_relabel = tpd_matrix_is_relabel(matrix);
-    struct tpd_host_pool_counts counts;
-    tpd_host_pool_counts(engine->pool, &counts);
-    uint64_t need = is_relabel ? bytes : 2 * bytes; /* bytes < 2^63 */
-    if (need > counts.budget_bytes)
-        return tpd_fail_limit(error, TPD_TOO_LARGE, counts.budget_bytes, need,
+    bool is_relabel = column_major || tpd_matrix_is_relabel(matrix);
+    uint64_t need = is_relabel ? bytes : 2 * bytes, budget = tpd_host_pool_budget(engine->pool); /* bytes < 2^63 */
+    *need_bytes = need;
+    if (need > budget)
+        return tpd_fail_limit(error, TPD_TOO_LARGE, budget, need,
                               "%" PRIu64 " x %" PRIu64 " x %" PRIu64 " items of %" PRIu32 " bytes need %" PRIu64
                               " bytes, in and out; host_memory_bytes=%" PRIu64 ": raise it or send less",
-                              matrix->batch, matrix->rows, matrix->cols, matrix->itemsize, need, counts.budget_bytes);
+                              matrix->batch, matrix->rows, matrix->cols, matrix->itemsize, need, budget);
     return tpd_engine_choose(engine, job, is_relabel ? NULL : matrix, &choice, error);
 }
 
@@ -239,6 +244,14 @@ uint32_t tpd_engine_device_count(struct tpd_engine *engine) {
 
 void tpd_engine_device_info(struct tpd_engine *engine, uint32_t index, struct tpd_device_info *info) {
     tpd_slot_info(&engine->slots[index], info);
+}
+
+enum tpd_status tpd_engine_occupancy(struct tpd_engine *engine, uint32_t index, const struct tpd_plan *plan, uint32_t *registers,
+                                     uint32_t *blocks, struct tpd_error *error) {
+    const struct tpd_slot *slot = &engine->slots[index];
+    if (slot->device == NULL || slot->backend->occupancy == NULL || atomic_load(&slot->lost))
+        return tpd_fail(error, TPD_UNSUPPORTED, "%s runs no kernel of which a driver could tell", slot->info.id);
+    return slot->backend->occupancy(slot->device, plan, registers, blocks, error);
 }
 
 uint32_t tpd_engine_device_errors(struct tpd_engine *engine, struct tpd_device_error *list, uint32_t most) {

@@ -80,6 +80,13 @@ struct tpd_slot *tpd_engine_first(struct tpd_engine *engine, enum tpd_role role)
 enum tpd_status tpd_engine_choose(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
                                   struct tpd_choice *choice, struct tpd_error *error) TPD_CHECKED;
 
+/* tpd_engine_check() of a matrix that may be column-major, and how many bytes it needs at least, in and out. */
+enum tpd_status tpd_engine_check_need(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
+                                      bool column_major, uint64_t *need_bytes, struct tpd_error *error) TPD_CHECKED;
+
+/* job_memory.c: what is to come is set aside with the next block, once the payload's cells are known. */
+void tpd_job_memory_expect_cells(struct tpd_job *job);
+
 /* engine_crossover.c: bytes from which the first accelerator's round trip beats the CPU; 0: it never does. */
 uint64_t tpd_engine_crossover(struct tpd_engine *engine);
 

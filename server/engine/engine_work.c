@@ -28,6 +28,7 @@ static enum tpd_status decode(struct tpd_job *job) {
     if (status == TPD_OK) {
         note_matrix(job); /* a conversion that fails leaves the shape for the statistics */
         if (job->cells) {
+            tpd_job_memory_expect_cells(job);
             status = tpd_payload_convert(&job->payload, job->format_out, &job->encode, &job->error);
             note_matrix(job);
         }
@@ -142,7 +143,7 @@ static enum tpd_status encode(struct tpd_job *job) {
 
 void tpd_engine_prepare(struct tpd_engine *engine, struct tpd_job *job) {
     if (job->encode.memory == NULL)
-        job->encode.memory = tpd_host_pool_memory(engine->pool);
+        job->encode.memory = tpd_engine_job_memory(engine, job);
     job->status = decode(job);
     if (job->status == TPD_OK)
         job->status = choose(engine, job);
@@ -156,5 +157,5 @@ void tpd_engine_perform(struct tpd_engine *engine, struct tpd_job *job) {
     if (job->status == TPD_OK)
         job->error = (struct tpd_error){.status = TPD_OK}; /* a loss that was made good left its words */
     /* What the answer did not take goes back now and not when the answer is sent. */
-    tpd_payload_release(&job->payload);
+    tpd_job_give_back(job);
 }

@@ -36,7 +36,9 @@ struct tpd_host_pool {
     const struct tpd_backend *pinning;
     uint64_t budget_bytes;
     pthread_mutex_t lock; /* guards all below */
-    uint64_t used_bytes, cached_bytes, pinned_bytes;
+    uint64_t used_bytes;  /* charged: blocks that are out, and what is set aside for more of them */
+    uint64_t given_bytes; /* blocks that are out, by what was asked for */
+    uint64_t cached_bytes, pinned_bytes;
     struct slab *idle[CLASS_COUNT];
     struct slab *newest, *oldest;
 };
@@ -142,10 +144,10 @@ static void idle_remove(struct tpd_host_pool *pool, struct slab *slab) {
     pool->cached_bytes -= slab->capacity_bytes;
 }
 
-/* Takes idle blocks out until used and idle ones fit in `most`; the caller frees the list once the lock is off. */
+/* Takes idle blocks out until given and idle ones fit in `most`; the caller frees the list once the lock is off. */
 static struct slab *trim(struct tpd_host_pool *pool, uint64_t most) {
     struct slab *victims = NULL;
-    while (pool->oldest != NULL && pool->used_bytes + pool->cached_bytes > most) {
+    while (pool->oldest != NULL && pool->given_bytes + pool->cached_bytes > most) {
         struct slab *victim = pool->oldest;
         idle_remove(pool, victim);
         if (victim->kind == KIND_PINNED)
@@ -185,24 +187,50 @@ static struct slab *slab_new(struct tpd_host_pool *pool, size_t capacity_bytes, 
     return slab;
 }
 
-static enum tpd_status pool_acquire(struct tpd_memory *self, size_t bytes, struct tpd_block *block, struct tpd_error *error) {
-    struct tpd_host_pool *pool = (struct tpd_host_pool *)self;
+/* Under the lock. */
+static bool charge(struct tpd_host_pool *pool, uint64_t charge_bytes, uint64_t *used_bytes) {
+    *used_bytes = pool->used_bytes;
+    if (charge_bytes > pool->budget_bytes - pool->used_bytes)
+        return false;
+    pool->used_bytes += charge_bytes;
+    return true;
+}
+
+static enum tpd_status too_large(const struct tpd_host_pool *pool, uint64_t bytes, struct tpd_error *error) {
+    return tpd_fail_limit(error, TPD_TOO_LARGE, pool->budget_bytes, bytes,
+                          "the request would hold %" PRIu64 " bytes at once, more than host_memory_bytes=%" PRIu64
+                          " could ever give: raise it or send less",
+                          bytes, pool->budget_bytes);
+}
+
+static enum tpd_status memory_full(const struct tpd_host_pool *pool, uint64_t bytes, uint64_t used_bytes,
+                                   struct tpd_error *error) {
+    return tpd_fail_limit(error, TPD_MEMORY_FULL, pool->budget_bytes, used_bytes + bytes,
+                          "%" PRIu64 " bytes don't fit: %" PRIu64 " of host_memory_bytes=%" PRIu64 " are taken; try again later",
+                          bytes, used_bytes, pool->budget_bytes);
+}
+
+void tpd_host_pool_unreserve(struct tpd_host_pool *pool, uint64_t charge_bytes) {
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->used_bytes -= charge_bytes;
+    (void)pthread_mutex_unlock(&pool->lock);
+}
+
+enum tpd_status tpd_host_pool_take(struct tpd_host_pool *pool, size_t bytes, uint64_t charge_bytes, uint64_t own_bytes,
+                                   struct tpd_block *block, struct tpd_error *error) {
     if (bytes > pool->budget_bytes || bytes > (size_t)INT64_MAX / 2)
-        return tpd_fail_limit(error, TPD_TOO_LARGE, pool->budget_bytes, bytes,
-                              "%zu bytes are more than host_memory_bytes=%" PRIu64 " could ever hold: raise it or send less",
-                              bytes, pool->budget_bytes);
+        return too_large(pool, bytes, error);
+    if (charge_bytes > pool->budget_bytes - own_bytes)
+        return too_large(pool, charge_bytes + own_bytes, error);
     size_t capacity_bytes;
+    uint64_t used_bytes;
     uint32_t class_index = class_of(bytes, &capacity_bytes);
     (void)pthread_mutex_lock(&pool->lock);
-    uint64_t used_bytes = pool->used_bytes;
-    if (bytes > pool->budget_bytes - used_bytes) {
+    if (!charge(pool, charge_bytes, &used_bytes)) {
         (void)pthread_mutex_unlock(&pool->lock);
-        return tpd_fail_limit(error, TPD_MEMORY_FULL, pool->budget_bytes, used_bytes + bytes,
-                              "%zu bytes don't fit: %" PRIu64 " of host_memory_bytes=%" PRIu64
-                              " are taken by other requests; try again later",
-                              bytes, used_bytes, pool->budget_bytes);
+        return memory_full(pool, charge_bytes, used_bytes, error);
     }
-    pool->used_bytes += bytes;
+    pool->given_bytes += bytes;
     struct slab *victims = NULL, *slab = pool->idle[class_index];
     if (slab != NULL)
         idle_remove(pool, slab);
@@ -215,10 +243,12 @@ static enum tpd_status pool_acquire(struct tpd_memory *self, size_t bytes, struc
         slab = slab_new(pool, capacity_bytes, class_index);
     if (slab == NULL || (is_new && slab->kind == KIND_PINNED)) {
         (void)pthread_mutex_lock(&pool->lock);
-        if (slab != NULL)
+        if (slab != NULL) {
             pool->pinned_bytes += capacity_bytes;
-        else
-            pool->used_bytes -= bytes;
+        } else {
+            pool->used_bytes -= charge_bytes;
+            pool->given_bytes -= bytes;
+        }
         (void)pthread_mutex_unlock(&pool->lock);
     }
     if (slab == NULL)
@@ -227,15 +257,35 @@ static enum tpd_status pool_acquire(struct tpd_memory *self, size_t bytes, struc
     return TPD_OK;
 }
 
-static void pool_release(struct tpd_memory *self, struct tpd_block *block) {
-    struct tpd_host_pool *pool = (struct tpd_host_pool *)self;
+/* uncharge: the block's bytes are free again, and not its holder's to use once more. */
+static size_t put(struct tpd_host_pool *pool, struct tpd_block *block, bool uncharge) {
     struct slab *slab = block->origin;
+    size_t bytes = slab->charged_bytes; /* another may have the slab as soon as the lock is off */
     (void)pthread_mutex_lock(&pool->lock);
-    pool->used_bytes -= slab->charged_bytes;
+    pool->given_bytes -= bytes;
+    if (uncharge)
+        pool->used_bytes -= bytes;
     idle_add(pool, slab);
     struct slab *victims = trim(pool, pool->budget_bytes);
     (void)pthread_mutex_unlock(&pool->lock);
     slabs_free(pool, victims);
+    return bytes;
+}
+
+size_t tpd_host_pool_put(struct tpd_host_pool *pool, struct tpd_block *block) {
+    return put(pool, block, false);
+}
+
+static enum tpd_status pool_acquire(struct tpd_memory *self, size_t bytes, struct tpd_block *block, struct tpd_error *error) {
+    return tpd_host_pool_take((struct tpd_host_pool *)self, bytes, bytes, 0, block, error);
+}
+
+static void pool_release(struct tpd_memory *self, struct tpd_block *block) {
+    (void)put((struct tpd_host_pool *)self, block, true);
+}
+
+uint64_t tpd_host_pool_budget(const struct tpd_host_pool *pool) {
+    return pool->budget_bytes;
 }
 
 enum tpd_status tpd_host_pool_create(uint64_t budget_bytes, const struct tpd_backend *pinning, struct tpd_host_pool **pool,

@@ -10,6 +10,7 @@
 
 #include "server/http/http_internal.h"
 #include "transposed/banks.h"
+#include "transposed/occupancy.h"
 
 enum { STRATEGIES_MOST_BYTES = 1 << 20, SIDE = 1024, ITEMSIZES = 5 };
 
@@ -58,7 +59,24 @@ static void write_global(struct tpd_buf *buf, const char *name, const struct tpd
                          sum->requests, sum->sectors, sum->ideal);
 }
 
-static void write_model(struct tpd_buf *buf, const struct figures *at) {
+/* How many blocks of it a multiprocessor holds: the third that a tile balances, beside banks and coalescing. */
+static void write_occupancy(struct tpd_buf *buf, struct tpd_exchange *request, const struct tpd_plan *plan) {
+    const struct tpd_architecture *architecture = tpd_architecture_find(tpd_banks_capability(request));
+    struct tpd_occupancy occupancy = tpd_occupancy_of(plan, architecture);
+    uint32_t registers, blocks;
+    if (tpd_banks_driver(request, plan, &registers, &blocks))
+        occupancy = tpd_occupancy_told(plan, architecture, registers, blocks);
+    (void)tpd_buf_format(buf, ",\"occupancy\":{\"architecture\":\"sm_%" PRIu32 "\",\"registers\":", architecture->capability);
+    if (occupancy.registers != 0)
+        (void)tpd_buf_format(buf, "%" PRIu32, occupancy.registers);
+    else
+        (void)tpd_buf_text(buf, "null");
+    (void)tpd_buf_format(buf,
+                         ",\"resident_blocks\":%" PRIu32 ",\"resident_threads\":%" PRIu32 ",\"limit\":\"%s\",\"by_device\":%s}",
+                         occupancy.blocks, occupancy.threads, occupancy.limit, occupancy.by_device ? "true" : "false");
+}
+
+static void write_model(struct tpd_buf *buf, struct tpd_exchange *request, const struct figures *at) {
     if (at->status != TPD_OK) {
         (void)tpd_buf_text(buf, "\"model\":null,\"why_not\":");
         (void)tpd_buf_json_string(buf, at->error.text);
@@ -77,7 +95,9 @@ static void write_model(struct tpd_buf *buf, const struct figures *at) {
     write_global(buf, "load", &at->figures.global[TPD_OP_LOAD]);
     (void)tpd_buf_text(buf, ",");
     write_global(buf, "store", &at->figures.global[TPD_OP_STORE]);
-    (void)tpd_buf_text(buf, "}}");
+    (void)tpd_buf_text(buf, "}");
+    write_occupancy(buf, request, plan);
+    (void)tpd_buf_text(buf, "}");
 }
 
 /* Devices that can, and for those that can't why. */
@@ -128,7 +148,7 @@ enum MHD_Result tpd_api_strategies(struct tpd_exchange *request) {
                              strategy->any_itemsize ? "\"any\"" : "[1,2,4,8,16]");
         for (int j = 0; j < ITEMSIZES; j++) {
             (void)tpd_buf_format(&buf, "%s{\"itemsize\":%" PRIu32 ",", j == 0 ? "" : ",", itemsizes[j]);
-            write_model(&buf, &table[i][j]);
+            write_model(&buf, request, &table[i][j]);
             write_devices(&buf, request, (enum tpd_strategy_id)i, itemsizes[j]);
             (void)tpd_buf_text(&buf, "}");
         }

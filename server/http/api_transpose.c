@@ -47,7 +47,8 @@ static enum tpd_status no_format(struct tpd_exchange *request) {
 static enum tpd_status choose_input(struct tpd_exchange *request) {
     static const char form[] = "application/x-www-form-urlencoded";
     const char *type = request->head.content_type;
-    request->sniffing = type == NULL || type[0] == '\0' || strncasecmp(type, form, sizeof form - 1) == 0;
+    request->sniffing = type == NULL || type[0] == '\0' ||
+                        (strncasecmp(type, form, sizeof form - 1) == 0 && strchr("; \t", type[sizeof form - 1]) != NULL);
     if (request->sniffing)
         return TPD_OK;
     request->job.format_in = tpd_codec_by_type(type);
@@ -127,7 +128,7 @@ enum tpd_status tpd_transpose_begin(struct tpd_exchange *request) {
     request->decode.has_content_bytes = request->has_content_bytes;
     request->decode.content_bytes = request->content_bytes;
     request->decode.body_most_bytes = config->max_body_bytes;
-    request->decode.memory = tpd_engine_memory(http->world->engine);
+    request->decode.memory = tpd_engine_job_memory(http->world->engine, job);
     job->encode.memory = request->decode.memory;
     job->encode.has_dtype = request->decode.has_dtype;
     job->encode.dtype = request->decode.dtype;

@@ -34,6 +34,17 @@ bool tpd_connection_move(struct tpd_connection *connection, enum tpd_connection_
     return atomic_compare_exchange_strong_explicit(&connection->state, &now, next, memory_order_acq_rel, memory_order_relaxed);
 }
 
+enum tpd_connection_state tpd_connection_keep_watcher_off(struct tpd_connection *connection) {
+    if (tpd_connection_move(connection, TPD_CONNECTION_RECEIVING, TPD_CONNECTION_LINGERING))
+        return TPD_CONNECTION_RECEIVING;
+    enum tpd_connection_state state = atomic_load_explicit(&connection->state, memory_order_acquire) & 0xff;
+    if (state == TPD_CONNECTION_KILLED || state == TPD_CONNECTION_GONE) { /* it may be writing the answer, under the lock */
+        pthread_mutex_lock(&connection->listener->registry.lock);
+        pthread_mutex_unlock(&connection->listener->registry.lock);
+    }
+    return state;
+}
+
 void tpd_connection_answer_raw(struct tpd_connection *connection, const char *id, bool listed, const struct tpd_error *error) {
     struct tpd_buf body, head;
     tpd_buf_init(&body, RAW_MOST_BYTES);
@@ -199,6 +210,7 @@ static struct tpd_exchange *replacement_of(const struct tpd_exchange *old) {
     if (fresh == NULL)
         return NULL;
     memcpy(fresh, old, offsetof(struct tpd_exchange, job));
+    memset(&fresh->head, 0, sizeof fresh->head); /* the old one owns it, and nothing reads it any more */
     tpd_job_init(&fresh->job);
     fresh->job.owner = fresh;
     fresh->job.format_in = fresh->job.format_out = TPD_CODEC_COUNT;
@@ -287,7 +299,8 @@ static void look_at(struct tpd_connection *connection, const struct tpd_config *
         }
         break;
     case TPD_CONNECTION_IDLE:
-        late = elapsed > (connection->turned_away != TPD_OK ? GRACE_NS : config->idle_timeout + config->receive_timeout);
+        /* MHD ends a silence of idle_timeout; so headers that drip in have that long as well from their first byte on. */
+        late = elapsed > (connection->turned_away != TPD_OK ? GRACE_NS : 2 * config->idle_timeout);
         /* No state is moved: MHD may hold the whole request already. It is only told to look again, and finds the end. */
         if (!late && client_is_gone(connection, state, received, now))
             (void)shutdown(connection->fd, SHUT_RD);

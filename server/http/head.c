@@ -1,9 +1,13 @@
 /* head.c -- a request's headers: which ones count, what makes their framing ambiguous, who the request is. */
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "server/http/http_internal.h"
+#include "transposed/alloc.h"
 
 bool tpd_parse_uint(const char *text, uint64_t *value) {
     *value = 0;
@@ -29,38 +33,70 @@ static bool is_ambiguous(const char *key, const char *value) {
     return false;
 }
 
-/* The first of each counts; the number of those whose repetition is an attack is kept. */
+/* One list of two fields, as RFC 9110 (5.3) reads them. */
+static void join(struct tpd_head *head, const char **place, char **owned, const char *value) {
+    if (head->joins >= TPD_LIST_HEADERS_MOST) {
+        head->joins += head->joins == TPD_LIST_HEADERS_MOST;
+        return;
+    }
+    size_t bytes = strlen(*place) + strlen(value) + 3;
+    char *list = tpd_alloc(bytes);
+    head->joins = list != NULL ? head->joins + 1 : UINT_MAX;
+    if (list == NULL)
+        return;
+    (void)snprintf(list, bytes, "%s, %s", *place, value);
+    tpd_free(*owned);
+    *place = *owned = list;
+}
+
+void tpd_head_fini(struct tpd_head *head) {
+    for (int i = 0; i < TPD_LIST_COUNT; i++)
+        tpd_free(head->joined[i]);
+    memset(head, 0, sizeof *head);
+}
+
+#define FIELD(member) offsetof(struct tpd_head, member)
+#define NONE SIZE_MAX
+static const struct {
+    const char *name;
+    size_t place, count, list; /* of its value; of the number of fields; of the list that more of them become */
+} known[] = {
+    {"Content-Length", FIELD(content_length), FIELD(content_lengths), NONE},
+    {"Transfer-Encoding", FIELD(transfer_encoding), FIELD(transfer_encodings), NONE},
+    {"Host", FIELD(host), FIELD(hosts), NONE},
+    {"Content-Type", FIELD(content_type), NONE, NONE},
+    {"Content-Encoding", FIELD(content_encoding), NONE, FIELD(joined[TPD_LIST_ENCODING])},
+    {"Accept", FIELD(accept), NONE, FIELD(joined[TPD_LIST_ACCEPT])},
+    {"Content-Digest", FIELD(content_digest), NONE, FIELD(joined[TPD_LIST_DIGEST])},
+    {"Want-Content-Digest", FIELD(want_digest), NONE, FIELD(joined[TPD_LIST_WANT_DIGEST])},
+    {"X-Request-Id", FIELD(request_id), NONE, NONE},
+    {"traceparent", FIELD(traceparent), NONE, NONE},
+    {"Expect", FIELD(expect), NONE, NONE},
+};
+
+/* Of a list all fields count, of the others the first; the number of those whose repetition is an attack is kept. */
 static enum MHD_Result collect(void *self, enum MHD_ValueKind kind, const char *key, const char *value) {
     struct tpd_head *head = self;
-    const struct {
-        const char *name;
-        const char **place;
-        unsigned *count;
-    } known[] = {
-        {"Content-Length", &head->content_length, &head->content_lengths},
-        {"Transfer-Encoding", &head->transfer_encoding, &head->transfer_encodings},
-        {"Host", &head->host, &head->hosts},
-        {"Content-Type", &head->content_type, NULL},
-        {"Content-Encoding", &head->content_encoding, NULL},
-        {"Accept", &head->accept, NULL},
-        {"Content-Digest", &head->content_digest, NULL},
-        {"Want-Content-Digest", &head->want_digest, NULL},
-        {"X-Request-Id", &head->request_id, NULL},
-        {"traceparent", &head->traceparent, NULL},
-        {"Expect", &head->expect, NULL},
-    };
+    char *base = self;
     (void)kind;
     head->ambiguous = head->ambiguous || is_ambiguous(key, value);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcasecmp(key, known[i].name) == 0) {
-            if (*known[i].place == NULL)
-                *known[i].place = value != NULL ? value : "";
-            if (known[i].count != NULL)
-                (*known[i].count)++;
-            break;
-        }
+    size_t i = 0;
+    while (i < sizeof known / sizeof known[0] && strcasecmp(key, known[i].name) != 0)
+        i++;
+    if (i == sizeof known / sizeof known[0])
+        return MHD_YES;
+    const char **place = (const char **)(void *)(base + known[i].place);
+    value = value != NULL ? value : "";
+    if (*place == NULL)
+        *place = value;
+    else if (known[i].list != NONE)
+        join(head, place, (char **)(void *)(base + known[i].list), value);
+    if (known[i].count != NONE)
+        ++*(unsigned *)(void *)(base + known[i].count);
     return MHD_YES;
 }
+#undef FIELD
+#undef NONE
 
 /* Two readings of where a body ends are how one request is smuggled inside another: such a connection is not used again. */
 static enum tpd_status check_framing(struct tpd_exchange *request, bool is_1_1) {
@@ -99,6 +135,13 @@ enum tpd_status tpd_head_read(struct tpd_exchange *request, const char *version)
         return tpd_fail_limit(&request->refusal, TPD_HEADERS_TOO_LARGE, request->config->max_header_bytes, info->header_size,
                               "the request's line and headers have %zu bytes, max_header_bytes is %llu", info->header_size,
                               (unsigned long long)request->config->max_header_bytes);
+    if (request->head.joins == UINT_MAX)
+        return tpd_fail(&request->refusal, TPD_NO_MEMORY, "the system gave no memory for the request's headers");
+    if (request->head.joins > TPD_LIST_HEADERS_MOST)
+        return tpd_fail_limit(&request->refusal, TPD_HEADERS_TOO_LARGE, TPD_LIST_HEADERS_MOST, request->head.joins,
+                              "more than %d headers repeat one of the same name: write each list in one", TPD_LIST_HEADERS_MOST);
+    if (request->connection->has_many_parameters)
+        return tpd_fail(&request->refusal, TPD_BAD_PARAMETER, TPD_MANY_PARAMETERS, TPD_PARAMETERS_MOST);
     if (request->connection->uri_is_bad)
         return tpd_fail(&request->refusal, TPD_BAD_PARAMETER,
                         "the URL holds %%00, a blank or a control byte: percent-encode what is meant");

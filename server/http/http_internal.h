@@ -33,8 +33,12 @@ enum {
     TPD_DRAIN_MOST_BYTES = 64 << 20, /* of a refused body: more costs us more than a new connection costs the client */
     TPD_SNIFF_BYTES = 64,            /* what tpd_codec_sniff() looks at */
     TPD_REPLY_MOST_BYTES = 64 << 20, /* a JSON or metrics reply */
-    TPD_DIGEST_TEXT_BYTES = 64       /* "sha-256=:" + 44 + ":" + NUL, rounded up */
+    TPD_DIGEST_TEXT_BYTES = 64,      /* "sha-256=:" + 44 + ":" + NUL, rounded up */
+    TPD_PARAMETERS_MOST = 64,        /* pairs of a query: no route takes a tenth of that */
+    TPD_LIST_HEADERS_MOST = 32       /* fields of one name whose values are joined to one list */
 };
+
+#define TPD_MANY_PARAMETERS "the URL has more than %d parameters: no path here takes so many"
 
 /* One listening socket and the daemons that share it. */
 struct tpd_address {
@@ -65,6 +69,7 @@ struct tpd_connection {
     _Atomic uint64_t received_bytes; /* of the body that is arriving */
     enum tpd_status turned_away;     /* TPD_CONNECTIONS_FULL or TPD_CLIENT_LIMIT: its first request is answered so; else TPD_OK */
     bool uri_is_bad;                 /* of the request whose line was just read: %00 or a raw control byte */
+    bool has_many_parameters;        /* of the same: more than TPD_PARAMETERS_MOST */
     bool counted_ip;
     bool seen_end; /* the watcher's own, like the next three: what it saw, and since when */
     uint64_t seen_state, seen_bytes, seen_ns;
@@ -115,13 +120,17 @@ struct tpd_http {
 /* Who has a request's job. */
 enum tpd_handoff { TPD_HANDOFF_NONE, TPD_HANDOFF_INLINE, TPD_HANDOFF_RUNNING, TPD_HANDOFF_DONE, TPD_HANDOFF_ABANDONED };
 
-/* The request headers that anybody here reads. Borrowed from MHD until the request completes. */
+/* The request headers that anybody here reads. Borrowed from MHD until the request completes, but for lists that came in pieces.
+ */
+enum tpd_head_list { TPD_LIST_ACCEPT, TPD_LIST_ENCODING, TPD_LIST_DIGEST, TPD_LIST_WANT_DIGEST, TPD_LIST_COUNT };
 struct tpd_head {
     const char *content_type, *content_encoding, *accept, *content_digest, *want_digest, *request_id, *traceparent, *host,
         *expect;
     const char *content_length, *transfer_encoding;
     unsigned content_lengths, transfer_encodings, hosts;
     bool ambiguous;
+    char *joined[TPD_LIST_COUNT]; /* owned; NULL while the header is there once */
+    unsigned joins;               /* of all lists; UINT_MAX: no memory for one */
 };
 
 struct tpd_exchange {
@@ -155,6 +164,8 @@ struct tpd_exchange {
     unsigned char digest[SHA256_DIGEST_SIZE];
     struct sha256_ctx sha;
 
+    struct tpd_buf body; /* of a POST that is no transpose; owned */
+
     /* The answer, for stats and log. */
     int http_status;
     enum tpd_status status;
@@ -179,13 +190,15 @@ const struct tpd_route *tpd_route_at(enum tpd_route_id id);
 enum tpd_route_id tpd_route_find(const char *path, bool admin_only);
 const char *tpd_route_allow(unsigned methods);
 
-/* Handlers: queue an answer. One that reads a body is called when its headers are complete (tpd_transpose_begin), as the body
+/* Handlers: queue an answer. One that reads a body is called when its headers are complete (tpd_*_begin), as the body
  * arrives and at its end; the handler of the table is the end. */
 #define X(NAME, path, methods, ADMIN, handler, summary) enum MHD_Result handler(struct tpd_exchange *request);
 #include "transposed/tbl/routes.def"
 #undef X
 enum tpd_status tpd_transpose_begin(struct tpd_exchange *request);
 enum tpd_status tpd_transpose_push(struct tpd_exchange *request, const char *bytes, size_t count);
+enum tpd_status tpd_banks_begin(struct tpd_exchange *request);
+enum tpd_status tpd_banks_push(struct tpd_exchange *request, const char *bytes, size_t count);
 
 /* address.c */
 enum tpd_status tpd_address_open(const char *knob, const char *text, struct tpd_address *address,
@@ -199,6 +212,9 @@ void tpd_registry_fini(struct tpd_registry *registry);
 void tpd_connection_notify(void *listener, struct MHD_Connection *mhd, void **context, enum MHD_ConnectionNotificationCode what);
 /* From one state to another; false when somebody else moved it meanwhile. */
 bool tpd_connection_move(struct tpd_connection *connection, enum tpd_connection_state from, enum tpd_connection_state to);
+/* To be called before a request is let go of: from here on the watcher does not look at it. Answers the state that the
+ * connection was in; one that was RECEIVING is LINGERING now. */
+enum tpd_connection_state tpd_connection_keep_watcher_off(struct tpd_connection *connection);
 /* Answers the refusal on the bare socket, past MHD, in mid-body. */
 void tpd_connection_answer_raw(struct tpd_connection *connection, const char *id, bool listed, const struct tpd_error *error);
 /* Answers 503 for every request whose job a worker still holds, and lets go of the jobs. */
@@ -214,6 +230,7 @@ void tpd_request_free(struct tpd_exchange *request);
 /* head.c */
 enum tpd_status tpd_head_read(struct tpd_exchange *request, const char *version);
 void tpd_head_identify(struct tpd_exchange *request);
+void tpd_head_fini(struct tpd_head *head);
 /* Digits alone, no overflow. */
 bool tpd_parse_uint(const char *text, uint64_t *value);
 
@@ -221,6 +238,11 @@ bool tpd_parse_uint(const char *text, uint64_t *value);
 enum tpd_status tpd_query_read(struct tpd_exchange *request);
 /* For a route with other parameters, `taken`, or none: refuses what is unknown, there twice or without a value. */
 enum tpd_status tpd_query_check(struct tpd_exchange *request, const char *const *taken, unsigned count);
+
+/* api_banks.c: the compute capability of the first GPU that is here and whose limits are known, else the default's. */
+uint32_t tpd_banks_capability(struct tpd_exchange *request);
+/* What that GPU's driver says of a plan's kernel; false when there is none. context: the request. */
+bool tpd_banks_driver(void *context, const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks);
 
 /* digest.c */
 enum tpd_status tpd_digest_parse(const char *field, unsigned char digest[SHA256_DIGEST_SIZE], bool *found,

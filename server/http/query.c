@@ -96,10 +96,17 @@ static enum tpd_status check_once(unsigned *seen, unsigned number, const char *k
     return TPD_OK;
 }
 
+/* What is between two '&' that follow one another, or before the first. */
+static bool is_nothing(const char *key, const char *value) {
+    return key[0] == '\0' && value == NULL;
+}
+
 static enum MHD_Result read_one(void *self, enum MHD_ValueKind kind, const char *key, const char *value) {
     struct reading *reading = self;
     struct tpd_error *error = &reading->request->refusal;
     (void)kind;
+    if (is_nothing(key, value))
+        return MHD_YES;
     unsigned i = 0;
     while (i < PARAMETERS && strcmp(parameters[i].name, key) != 0)
         i++;
@@ -149,6 +156,8 @@ static enum MHD_Result check_one(void *self, enum MHD_ValueKind kind, const char
     struct checking *checking = self;
     struct tpd_error *error = &checking->request->refusal;
     (void)kind;
+    if (is_nothing(key, value))
+        return MHD_YES;
     unsigned i = 0;
     while (i < checking->count && strcmp(checking->taken[i], key) != 0)
         i++;

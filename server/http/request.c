@@ -15,10 +15,17 @@
 #include "transposed/clock.h"
 #include "transposed/log.h"
 
+enum {
+    MHD_PARAMETERS_MOST = 512, /* MHD has memory for more than 1500 beside the smallest headers */
+    LOG_METHOD_BYTES = 24      /* a longer method is cut in the log, where it would push out what follows */
+};
+
 void tpd_request_free(struct tpd_exchange *request) {
     if (request == NULL)
         return;
+    tpd_head_fini(&request->head);
     tpd_job_fini(&request->job);
+    tpd_buf_fini(&request->body);
     tpd_free(request);
 }
 
@@ -37,6 +44,16 @@ static struct tpd_connection *connection_of(struct MHD_Connection *mhd) {
     return info != NULL ? info->socket_context : NULL;
 }
 
+/* So many parameters that MHD has no memory for them: it would drop the request without a word. Told on the bare socket. */
+static void refuse_parameters(struct tpd_connection *connection) {
+    struct tpd_error error = {.status = TPD_OK};
+    if (!tpd_connection_move(connection, TPD_CONNECTION_IDLE, TPD_CONNECTION_LINGERING))
+        return;
+    (void)tpd_fail(&error, TPD_BAD_PARAMETER, TPD_MANY_PARAMETERS, TPD_PARAMETERS_MOST);
+    tpd_stats_rejected(connection->listener->http->world->stats, tpd_status_slug(TPD_BAD_PARAMETER));
+    tpd_connection_answer_raw(connection, "none", false, &error);
+}
+
 /* Sees the request line before MHD undoes its escapes: a NUL in the middle would hide what follows it. */
 void *tpd_request_uri(void *listener, const char *uri, struct MHD_Connection *mhd) {
     (void)listener;
@@ -44,10 +61,23 @@ void *tpd_request_uri(void *listener, const char *uri, struct MHD_Connection *mh
     if (connection == NULL)
         return NULL;
     bool bad = strstr(uri, "%00") != NULL;
-    for (const unsigned char *at = (const unsigned char *)uri; *at != '\0' && !bad; at++)
-        bad = *at <= ' ' || *at == 0x7f;
+    unsigned pairs = 1;
+    for (const unsigned char *at = (const unsigned char *)uri; *at != '\0'; at++) {
+        bad = bad || *at <= ' ' || *at == 0x7f;
+        pairs += *at == '&';
+    }
     connection->uri_is_bad = bad;
+    connection->has_many_parameters = pairs > TPD_PARAMETERS_MOST;
+    if (pairs > MHD_PARAMETERS_MOST)
+        refuse_parameters(connection);
     return connection;
+}
+
+/* Of a target in absolute form, as a proxy is sent it, the path (RFC 9112, 3.2.2). */
+static const char *path_of(const char *url) {
+    size_t scheme = strncasecmp(url, "http://", 7) == 0 ? 7 : strncasecmp(url, "https://", 8) == 0 ? 8 : 0;
+    const char *path = scheme != 0 ? strchr(url + scheme, '/') : url;
+    return path != NULL ? path : "/";
 }
 
 static enum tpd_status find_route(struct tpd_exchange *request, const char *url) {
@@ -97,9 +127,11 @@ static enum tpd_status examine(struct tpd_exchange *request, const char *url, co
     status = find_route(request, url);
     if (status != TPD_OK)
         return status;
-    request->is_transpose = (tpd_route_at(request->route)->methods & TPD_POST) != 0;
+    request->is_transpose = request->route == TPD_ROUTE_TRANSPOSE;
     status = check_size(request, request->content_bytes);
-    return status == TPD_OK && request->is_transpose ? tpd_transpose_begin(request) : status;
+    if (status != TPD_OK || !(tpd_route_at(request->route)->methods & TPD_POST))
+        return status;
+    return request->is_transpose ? tpd_transpose_begin(request) : tpd_banks_begin(request);
 }
 
 /* Says the refusal past MHD and swallows what still comes, until the client has read it and closes, or the watcher does. */
@@ -123,6 +155,7 @@ static enum MHD_Result begin(struct tpd_exchange *request, const char *url, cons
     request->at_unix_ns = (uint64_t)wall.tv_sec * 1000000000u + (uint64_t)wall.tv_nsec;
     request->config = atomic_load_explicit(&http->world->config, memory_order_acquire);
     request->method = method;
+    url = path_of(url);
     (void)snprintf(request->path, sizeof request->path, "%s", url);
     atomic_fetch_add_explicit(&http->in_flight, 1, memory_order_relaxed);
     tpd_stats_begin(http->world->stats);
@@ -148,13 +181,6 @@ static enum MHD_Result begin(struct tpd_exchange *request, const char *url, cons
     return MHD_YES;
 }
 
-/* Its memory is better used by others while the rest of a refused body is swallowed. */
-static void drop_decoder(struct tpd_exchange *request) {
-    if (request->job.decoder != NULL)
-        tpd_codec_at(request->job.format_in)->close(request->job.decoder);
-    request->job.decoder = NULL;
-}
-
 static enum MHD_Result body(struct tpd_exchange *request, const char *bytes, size_t count) {
     struct tpd_connection *connection = request->connection;
     request->received_bytes += count;
@@ -166,10 +192,12 @@ static enum MHD_Result body(struct tpd_exchange *request, const char *bytes, siz
         enum tpd_status status = check_size(request, request->received_bytes);
         if (status == TPD_OK && request->is_transpose)
             status = tpd_transpose_push(request, bytes, count);
+        else if (status == TPD_OK && request->route == TPD_ROUTE_BANKS && strcmp(request->method, "POST") == 0)
+            status = tpd_banks_push(request, bytes, count);
         request->refusal.status = status;
         if (status != TPD_OK) {
             request->refused_at = request->received_bytes;
-            drop_decoder(request);
+            tpd_job_give_back(&request->job); /* others can use its memory while the rest is swallowed */
         }
     }
     if (request->refusal.status == TPD_OK)
@@ -215,21 +243,25 @@ enum MHD_Result tpd_request_handle(void *listener, struct MHD_Connection *mhd, c
     return end(request);
 }
 
-static void log_request(const struct tpd_exchange *request, const struct tpd_record *record) {
+static void log_request(const struct tpd_exchange *request, const struct tpd_record *record, bool aborted) {
     struct tpd_log_line line;
+    char method[LOG_METHOD_BYTES];
     if (!tpd_log_enabled(TPD_LOG_INFO))
         return;
     tpd_log_begin(&line, TPD_LOG_INFO, "request");
     tpd_log_str(&line, "id", record->id);
     if (record->trace_id[0] != '\0')
         tpd_log_str(&line, "trace", record->trace_id);
-    tpd_log_str(&line, "method", request->method);
+    (void)snprintf(method, sizeof method, "%s", request->method);
+    tpd_log_str(&line, "method", method);
     tpd_log_str(&line, "path", request->path);
     tpd_log_uint(&line, "status", (uint64_t)record->http_status);
     if (record->status != TPD_OK)
         tpd_log_str(&line, "code", tpd_status_slug(record->status));
     tpd_log_uint(&line, "bytes_in", record->bytes_in);
     tpd_log_uint(&line, "bytes_out", record->bytes_out);
+    if (aborted)
+        tpd_log_uint(&line, "aborted", 1);
     tpd_log_ms(&line, "ms", record->total_ns);
     if (record->device != NULL && record->device[0] != '\0')
         tpd_log_str(&line, "device", record->device);
@@ -254,6 +286,21 @@ static void settle_unanswered(struct tpd_exchange *request, enum tpd_connection_
     request->http_status = tpd_status_http(request->status);
 }
 
+/* Told before MHD shuts the socket: a client that closed its sending side in mid-body, or fell silent, can still read. */
+static void tell_unanswered(struct tpd_exchange *request, enum MHD_RequestTerminationCode why) {
+    struct tpd_error error = {.status = TPD_OK};
+    unsigned long long received = request->received_bytes, idle_ms = request->config->idle_timeout / 1000000;
+    if (why == MHD_REQUEST_TERMINATED_CLIENT_ABORT)
+        (void)tpd_fail_at(&error, TPD_TRUNCATED, received, "the body ends after %llu bytes, before it was complete", received);
+    else if (why == MHD_REQUEST_TERMINATED_TIMEOUT_REACHED)
+        (void)tpd_fail(&error, TPD_RECEIVE_TIMEOUT,
+                       "nothing of the body came for %llu ms (idle_timeout); %llu bytes of it had come", idle_ms, received);
+    else
+        return;
+    tpd_connection_answer_raw(request->connection, request->id, request->is_transpose,
+                              request->refusal.status != TPD_OK ? &request->refusal : &error);
+}
+
 void tpd_request_completed(void *listener, struct MHD_Connection *mhd, void **context, enum MHD_RequestTerminationCode why) {
     (void)listener;
     struct tpd_connection *connection = connection_of(mhd);
@@ -261,16 +308,12 @@ void tpd_request_completed(void *listener, struct MHD_Connection *mhd, void **co
     struct tpd_exchange *request = connection != NULL ? atomic_load_explicit(&connection->request, memory_order_acquire) : NULL;
     if (request == NULL || !request->begun)
         return;
-    enum tpd_connection_state state = atomic_load_explicit(&connection->state, memory_order_acquire) & 0xff;
-    /* Told before MHD shuts the socket: a client that closed its sending side in mid-body can still read. */
-    if (request->http_status == 0 && why == MHD_REQUEST_TERMINATED_CLIENT_ABORT &&
-        tpd_connection_move(connection, TPD_CONNECTION_RECEIVING, TPD_CONNECTION_LINGERING)) {
-        struct tpd_error error = {.status = TPD_OK};
-        (void)tpd_fail_at(&error, TPD_TRUNCATED, request->received_bytes,
-                          "the body ends after %llu bytes, before it was complete", (unsigned long long)request->received_bytes);
-        tpd_connection_answer_raw(connection, request->id, request->is_transpose,
-                                  request->refusal.status != TPD_OK ? &request->refusal : &error);
-    }
+    enum tpd_connection_state state = tpd_connection_keep_watcher_off(connection);
+    /* An answer that did not get out whole, because of the client or of the end of the daemon: how much of it did is not known.
+     */
+    bool aborted = state == TPD_CONNECTION_WORKING && request->http_status != 0 && why != MHD_REQUEST_TERMINATED_COMPLETED_OK;
+    if (request->http_status == 0 && state == TPD_CONNECTION_RECEIVING)
+        tell_unanswered(request, why);
     if (request->http_status == 0)
         settle_unanswered(request, state, why);
     const struct tpd_job *job = &request->job;
@@ -288,16 +331,18 @@ void tpd_request_completed(void *listener, struct MHD_Connection *mhd, void **co
         .strategy = job->strategy_name,
         .tile = job->tile_used,
         .bytes_in = request->received_bytes,
-        .bytes_out = request->bytes_out,
+        .bytes_out = aborted ? 0 : request->bytes_out,
         .total_ns = tpd_clock_ns() - request->begin_ns,
     };
     memcpy(record.id, request->id, sizeof record.id);
     memcpy(record.trace_id, request->trace_id, sizeof record.trace_id);
     memcpy(record.stage_ns, job->stage_ns, sizeof record.stage_ns);
     tpd_stats_end(request->http->world->stats, &record);
-    log_request(request, &record);
+    log_request(request, &record, aborted);
     atomic_fetch_sub_explicit(&request->http->in_flight, 1, memory_order_release);
+    tpd_head_fini(&request->head);
     tpd_job_fini(&request->job);
+    tpd_buf_fini(&request->body);
     clear(request, connection);
     (void)tpd_connection_move(connection, TPD_CONNECTION_WORKING, TPD_CONNECTION_IDLE);
 }

@@ -6,6 +6,7 @@ import os
 import random
 import re
 import struct
+import time
 import unittest
 
 from daemon import JSON, NPY, RAW, Daemon, main, npy, read_npy, run_binary, transpose_bytes
@@ -77,7 +78,10 @@ class Formats(unittest.TestCase):
         for accept, dtype, itemsize in ((JSON, "text", None), (NPY, "float64", 8), (RAW, "float64", 8)):
             answer = self.good(self.daemon.post(b"[[1.5,2],[3,4]]", type=JSON, accept=accept, headers={"X-Request-Id": f"sent-{dtype}-{accept[-3:]}"}))
             self.assertEqual(answer.headers["Transposed-Dtype"], dtype)
-            row = self.good(self.daemon.get(f"/stats?id=sent-{dtype}-{accept[-3:]}")).json()["recent"][0]
+            end = time.monotonic() + 10  # a request is in the ring when its answer has left: a moment after its client has it
+            while not (rows := self.good(self.daemon.get(f"/stats?id=sent-{dtype}-{accept[-3:]}")).json()["recent"]) and time.monotonic() < end:
+                time.sleep(0.01)
+            row = rows[0]
             self.assertEqual(row["dtype"], dtype)
             if itemsize:
                 self.assertEqual((row["itemsize"], row["bytes"]), (itemsize, 4 * itemsize))

@@ -355,6 +355,15 @@ static int kernel_launch(const struct tpd_plan *plan, const void *in, void *out,
     return leave(code);
 }
 
+static int kernel_occupancy(const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks) {
+    int code = needs_device(enter());
+    if (code == 0) {
+        *registers = 40 + (uint32_t)plan->strategy;
+        *blocks = 5;
+    }
+    return leave(code);
+}
+
 static int last_error(void) {
     (void)pthread_mutex_lock(&lock);
     int code = fake.dead != 0 ? fake.dead : fake.pending;
@@ -394,6 +403,7 @@ const struct tpd_cuda_calls fake_cuda = {
     .copy_out = copy_out,
     .kernels_prepare = kernels_prepare,
     .kernel_launch = kernel_launch,
+    .kernel_occupancy = kernel_occupancy,
     .last_error = last_error,
     .error_name = error_name,
     .error_text = error_text,

@@ -339,6 +339,24 @@ START_TEST(check_names_limits) {
 }
 END_TEST
 
+START_TEST(occupancy_is_the_drivers) {
+    struct tpd_matrix matrix = {.rows = 64, .cols = 64, .batch = 1, .itemsize = 16, .dtype = TPD_DTYPE_OPAQUE};
+    struct tpd_error error = {0};
+    struct tpd_plan plan;
+    uint32_t registers = 0, blocks = 0;
+    fake_cuda_reset(MEMORY, 0, 0);
+    struct tpd_device *device = open_device(1);
+    ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_PADDED, &matrix, (struct tpd_tile){0, 0}, UINT64_MAX, &plan, &error), error);
+    ck_assert_ok(cuda->occupancy(device, &plan, &registers, &blocks, &error), error);
+    ck_assert_uint_eq(registers, 40 + TPD_STRATEGY_PADDED);
+    ck_assert_uint_eq(blocks, 5);
+    ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_NAIVE, &matrix, (struct tpd_tile){128, 128}, UINT64_MAX, &plan, &error), error);
+    ck_assert_int_eq(cuda->occupancy(device, &plan, &registers, &blocks, &error), TPD_UNSUPPORTED);
+    ck_assert_msg(strstr(error.text, "262144") != NULL, "names the block's bytes: %s", error.text);
+    close_clean(device);
+}
+END_TEST
+
 START_TEST(open_names_the_memory_it_asked_for) {
     struct tpd_device_options options = {.device_memory_bytes = 2 * MEMORY};
     struct tpd_device *device = NULL;
@@ -405,6 +423,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, no_memory_until_the_deadline);
     tcase_add_test(tests, no_lane_until_the_deadline);
     tcase_add_test(tests, check_names_limits);
+    tcase_add_test(tests, occupancy_is_the_drivers);
     tcase_add_test(tests, open_names_the_memory_it_asked_for);
     tcase_add_test(tests, a_machine_without_a_gpu_says_why);
     tcase_add_test(tests, unusual_matrices);

@@ -44,7 +44,7 @@ static inline void fuzz_release(struct tpd_memory *self, struct tpd_block *block
  * break. */
 static inline void fuzz_codec(enum tpd_codec_id codec, const struct tpd_decode_options *options, const uint8_t *body,
                               size_t bytes, size_t piece) {
-    struct tpd_memory memory = {fuzz_acquire, fuzz_release};
+    struct tpd_memory memory = {fuzz_acquire, fuzz_release, NULL};
     struct tpd_decode_options first = *options, next;
     struct tpd_encode_options encode = {.memory = &memory};
     struct tpd_encoded answer[3];

@@ -27,3 +27,13 @@ for name, texts in TEXTS.items():
     folder.mkdir(parents=True, exist_ok=True)
     for i, text in enumerate(texts):
         (folder / f"{i:02d}").write_bytes(text.encode("latin1"))
+WARP = ",".join(str(i * 128) for i in range(32))
+NULLS = ",".join(["null"] * 31)
+BANKS = [f'{{"requests":[{{"op":"load","width":4,"addresses":[{WARP}]}}],"bank_bytes":8}}', f'{{"requests":[{{"op":"ldmatrix","matrices":4,"addresses":[{WARP}]}}]}}',
+         f'{{"requests":[{{"op":"store","width":16,"addresses":[16,{NULLS}]}},{{"op":"stmatrix","matrices":2,"addresses":[{WARP}]}}]}}', '{"requests":[]}',
+         f'{{"requests":[{{"op":"load","width":8,"addresses":[4,{NULLS}]}}]}}', '{"requests":[{"op":"load","width":007}]}', '{"requests":[[[[[]]]]]}', '{"requests"', "\x08" + "1..64",
+         "\x02" + "32x48", "\x00" + "swizzled", "\x0c" + "256", "\x09" + "12", "\x03" + "1152921504606846976",
+         "\x02" + "7x9\n\x05" + "11\n\x06" + "3\n\x07" + "80\n\x01" + "2\n\x0d" + "8", "\x00" + "padded\n\x02" + "16x64\n\x01" + "8\n\x0f" + "5\n\x10" + "store"]
+(HERE / "corpus" / "banks").mkdir(parents=True, exist_ok=True)
+for i, text in enumerate(BANKS):
+    (HERE / "corpus" / "banks" / f"{i:02d}").write_bytes(text.encode("latin1"))

@@ -2,8 +2,9 @@
 # tests/gpu/run_gpu.sh CARRIED RESULTS -- everything that needs a GPU, and its record.
 #
 # CARRIED is a folder that tests/gpu/collect.sh made (or a build folder on a machine with our libraries); RESULTS is the
-# Markdown file to write, tests/gpu/RESULTS.md. Needs the driver, python3 with numpy, and, for the sanitizers,
-# compute-sanitizer. Every part runs even if one fails; the exit status says whether all were good.
+# Markdown file to write, tests/gpu/RESULTS.md; beside it comes bank_measured.csv, which belongs in tests/unit/model. Needs
+# the driver, python3 with numpy, compute-sanitizer for the sanitizers, and ncu for the proof of the bank model.
+# Every part runs even if one fails; the exit status says whether all were good.
 set -uo pipefail
 carried=$(cd "${1:?usage: tests/gpu/run_gpu.sh CARRIED RESULTS}" && pwd) || exit 2
 results=${2:?usage: tests/gpu/run_gpu.sh CARRIED RESULTS}
@@ -62,7 +63,15 @@ else
   put "## compute-sanitizer" "" "Not run: it is not installed here." ""
 fi
 part "Kernel time of each strategy, beside a device-to-device copy" 200 "${ours[@]}" "$bin/bench_strategies"
+part "The ladder: 1 to 32-way conflicts on one side, all else equal" 60 "${ours[@]}" "$bin/bench_ladder"
 part "Runs that overlap on one device" 60 "${ours[@]}" "$bin/bench_overlap"
+ncu=$(command -v ncu || find /usr/local/cuda*/bin /opt/nvidia/nsight-compute -maxdepth 2 -name ncu 2>/dev/null | sort | tail -n 1)
+if [ -n "$ncu" ]; then
+  part "The bank model beside the profiler's counters" 240 python3 "$here/check_banks.py" "$carried" --ncu "$ncu" \
+    --csv "$(dirname "$results")/bank_measured.csv"
+else
+  put "## The bank model beside the profiler's counters" "" "Not run: Nsight Compute (ncu) is not installed here." ""
+fi
 part "The daemon, asked by curl" 120 python3 "$here/ask_daemon.py" "$carried"
 
 say "written: $results"

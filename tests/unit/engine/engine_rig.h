@@ -153,12 +153,12 @@ RIG_BACKEND(rig_gpu)
 RIG_BACKEND(rig_cpu)
 RIG_BACKEND(rig_simt)
 
-static const struct tpd_backend rig_gpu_table = {"cuda",    rig_gpu_count, rig_gpu_open,   rig_close,     rig_info,
-                                                 rig_check, rig_run,       rig_host_alloc, rig_host_free, NULL};
-static const struct tpd_backend rig_cpu_table = {"cpu",     rig_cpu_count, rig_cpu_open, rig_close, rig_info,
-                                                 rig_check, rig_run,       NULL,         NULL,      NULL};
-static const struct tpd_backend rig_simt_table = {"simt",    rig_simt_count, rig_simt_open, rig_close, rig_info,
-                                                  rig_check, rig_run,        NULL,          NULL,      NULL};
+static const struct tpd_backend rig_gpu_table = {"cuda",  rig_gpu_count,  rig_gpu_open,  rig_close, rig_info, rig_check,
+                                                 rig_run, rig_host_alloc, rig_host_free, NULL,      NULL};
+static const struct tpd_backend rig_cpu_table = {"cpu",   rig_cpu_count, rig_cpu_open, rig_close, rig_info, rig_check,
+                                                 rig_run, NULL,          NULL,         NULL,      NULL};
+static const struct tpd_backend rig_simt_table = {"simt",  rig_simt_count, rig_simt_open, rig_close, rig_info, rig_check,
+                                                  rig_run, NULL,           NULL,          NULL,      NULL};
 
 /* What the engine reads of a configuration, with small limits. */
 static inline struct tpd_config rig_config(void) {

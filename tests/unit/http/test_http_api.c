@@ -40,7 +40,8 @@ static const struct {
 } routes[] = {
 #define TPD_GET 1
 #define TPD_POST 2
-#define X(NAME, path, methods, ADMIN, handler, summary) {path, (methods) == TPD_GET ? "GET, HEAD" : "POST", ADMIN},
+#define X(NAME, path, methods, ADMIN, handler, summary) \
+    {path, (methods) == TPD_GET ? "GET, HEAD" : (methods) == TPD_POST ? "POST" : "GET, HEAD, POST", ADMIN},
 #include "transposed/tbl/routes.def"
 #undef X
 };
@@ -50,7 +51,8 @@ START_TEST(methods) {
     struct reply reply;
     for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
         bool is_get = strcmp(routes[i].allow, "POST") != 0;
-        ck_assert(client_text(fd, "%s %s HTTP/1.1\r\nHost: t\r\nContent-Length: 3\r\n\r\nabc", is_get ? "POST" : "PUT",
+        bool takes_post = strstr(routes[i].allow, "POST") != NULL;
+        ck_assert(client_text(fd, "%s %s HTTP/1.1\r\nHost: t\r\nContent-Length: 3\r\n\r\nabc", takes_post ? "PUT" : "POST",
                               routes[i].path));
         ck_assert(reply_read(fd, false, &reply));
         ck_assert_int_eq(reply.status, 405);
@@ -136,8 +138,8 @@ END_TEST
 
 /* Documents for people end their last line; only a transposed matrix is exactly that. */
 START_TEST(last_lines) {
-    static const char *const paths[] = {"/stats",         "/metrics",   "/livez",   "/readyz",      "/healthz",
-                                        "/v1/strategies", "/v1/config", "/nowhere", "/v1/transpose"};
+    static const char *const paths[] = {"/stats",         "/metrics",  "/livez",     "/readyz",  "/healthz",
+                                        "/v1/strategies", "/v1/banks", "/v1/config", "/nowhere", "/v1/transpose"};
     int fd = client_open(&fixture);
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         struct reply reply;
@@ -217,6 +219,9 @@ START_TEST(strategies) {
             ck_assert_int_eq(cJSON_GetObjectItem(load, "degree")->valueint, 32);
         if (strcmp(name, "padded") == 0)
             ck_assert_int_eq(cJSON_GetObjectItem(load, "excess")->valueint, 0);
+        cJSON *occupancy = cJSON_GetObjectItem(cJSON_GetObjectItem(four, "model"), "occupancy");
+        ck_assert_int_gt(cJSON_GetObjectItem(occupancy, "registers")->valueint, 0);
+        ck_assert_int_gt(cJSON_GetObjectItem(occupancy, "resident_blocks")->valueint, 0);
         cJSON *device;
         int can = 0;
         cJSON_ArrayForEach(device, cJSON_GetObjectItem(four, "runs_on")) {

@@ -199,6 +199,116 @@ START_TEST(random_requests_keep_their_bounds) {
 }
 END_TEST
 
+/* Row r of matrix m lies r * pitch bytes on, the matrices one behind the other. */
+static struct tpd_request matrices(enum tpd_op op, uint32_t count, uint64_t pitch) {
+    struct tpd_request request = strided(op, 0, 0, pitch);
+    request.matrices = count;
+    return request;
+}
+
+START_TEST(matrix_rows_are_a_phase) {
+    static const struct {
+        uint64_t pitch;
+        uint32_t of_phase; /* wavefronts */
+    } cases[] = {{16, 1}, {32, 2}, {64, 4}, {128, 8}, {144, 1}, {80, 1}, {48, 1}, {96, 2}, {256, 8}, {0, 1}};
+    for (int op = TPD_OP_LDMATRIX; op <= TPD_OP_STMATRIX; op++)
+        for (uint32_t count = 1; count <= 4; count *= 2)
+            for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+                struct tpd_request request = matrices((enum tpd_op)op, count, cases[i].pitch);
+                if (count < 4) /* the lanes behind the last matrix are not looked at */
+                    request.address[31] = 3;
+                struct tpd_bank_result result = shared_of(&request, 4);
+                ck_assert_uint_eq(result.phases, count);
+                ck_assert_uint_eq(result.ideal, count);
+                ck_assert_msg(result.wavefronts == count * cases[i].of_phase, "x%u at a pitch of %llu: %u wavefronts", count,
+                              (unsigned long long)cases[i].pitch, result.wavefronts);
+            }
+    /* Nothing merges: all rows of x4 in one place are four wavefronts still. */
+    struct tpd_request request = matrices(TPD_OP_LDMATRIX, 4, 0);
+    ck_assert_uint_eq(shared_of(&request, 4).wavefronts, 4);
+    request = matrices(TPD_OP_LDMATRIX, 4, 16);
+    for (uint32_t row = 0; row < 8; row++) /* the third matrix alone conflicts, in the last banks */
+        request.address[16 + row] = 128 * row + 112;
+    struct tpd_bank_result result = shared_of(&request, 4);
+    ck_assert_uint_eq(result.wavefronts, 11);
+    ck_assert_uint_eq(result.degree, 8);
+    ck_assert_uint_eq(result.busiest_bank, 28);
+    ck_assert_uint_eq(result.lanes, 0xff0000u);
+}
+END_TEST
+
+START_TEST(matrix_refusals) {
+    struct tpd_bank_result result;
+    struct tpd_error error;
+    uint32_t sectors, ideal;
+    for (uint32_t count = 0; count < 40; count++) {
+        struct tpd_request request = matrices(TPD_OP_LDMATRIX, count, 16);
+        ck_assert_int_eq(tpd_banks_shared(&request, 4, &result, NULL),
+                         count == 1 || count == 2 || count == 4 ? TPD_OK : TPD_UNSUPPORTED);
+    }
+    struct tpd_request request = matrices(TPD_OP_STMATRIX, 2, 16);
+    request.address[9] = 24;
+    ck_assert_int_eq(tpd_banks_shared(&request, 4, &result, &error), TPD_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(error.text, "lane 9"));
+    request = matrices(TPD_OP_STMATRIX, 2, 16);
+    request.active = ~(1u << 15);
+    ck_assert_int_eq(tpd_banks_shared(&request, 4, &result, &error), TPD_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(error.text, "lane 15"));
+    ck_assert_ptr_nonnull(strstr(error.text, "row 7 of matrix 1"));
+    request.active = 0xffff; /* all that is needed */
+    ck_assert_ok(tpd_banks_shared(&request, 4, &result, &error), error);
+    ck_assert_int_eq(tpd_banks_shared(&request, 8, &result, &error), TPD_UNSUPPORTED);
+    ck_assert_int_eq(tpd_banks_global(&request, &sectors, &ideal, &error), TPD_UNSUPPORTED);
+}
+END_TEST
+
+START_TEST(ops_have_names) {
+    static const char *const names[] = {"load", "store", "ldmatrix", "stmatrix"};
+    for (int op = 0; op < TPD_OP_COUNT; op++) {
+        ck_assert_str_eq(tpd_op_name((enum tpd_op)op), names[op]);
+        ck_assert_int_eq(tpd_op_find(names[op]), op);
+    }
+    ck_assert_int_eq(tpd_op_find("LOAD"), TPD_OP_COUNT);
+    ck_assert_int_eq(tpd_op_find(""), TPD_OP_COUNT);
+}
+END_TEST
+
+/* However a request is served: every word of every lane once, a lane a phase, and as many lines as the model counts. */
+START_TEST(schedules_serve_each_word_once) {
+    uint64_t seed = 77;
+    for (int round = 0; round < 2000; round++) {
+        uint32_t width = widths[tpd_random(&seed) % 5], bank_bytes = tpd_random(&seed) % 4 == 0 ? 8 : 4, served[TPD_WARP] = {0};
+        struct tpd_request request = {.op = (enum tpd_op)(tpd_random(&seed) % 2), .width = width};
+        struct tpd_bank_schedule schedule;
+        struct tpd_error error;
+        request.active = (uint32_t)tpd_random(&seed);
+        for (uint32_t lane = 0; lane < TPD_WARP; lane++)
+            request.address[lane] = tpd_random(&seed) % 100 * width;
+        ck_assert_ok(tpd_banks_schedule(&request, bank_bytes, &schedule, &error), error);
+        struct tpd_bank_result result = shared_of(&request, bank_bytes);
+        ck_assert_uint_eq(schedule.result.wavefronts, result.wavefronts);
+        ck_assert_uint_le(result.wavefronts, TPD_WARP);
+        for (uint32_t n = 0; n < result.wavefronts; n++) {
+            const struct tpd_bank_wavefront *wavefront = &schedule.wavefront[n];
+            ck_assert_uint_lt(wavefront->phase, result.phases);
+            uint32_t any = 0;
+            for (uint32_t bank = 0; bank < TPD_BANKS; bank++)
+                for (uint32_t lanes = wavefront->lanes[bank]; lanes != 0; lanes &= lanes - 1) {
+                    uint32_t lane = (uint32_t)__builtin_ctz(lanes);
+                    uint64_t from_first = (bank + TPD_BANKS - request.address[lane] / bank_bytes % TPD_BANKS) % TPD_BANKS;
+                    ck_assert_uint_lt(from_first, width > bank_bytes ? width / bank_bytes : 1);
+                    ck_assert_uint_eq(lane / (TPD_WARP / result.phases), wavefront->phase);
+                    served[lane]++;
+                    any++;
+                }
+            ck_assert_uint_gt(any, 0);
+        }
+        for (uint32_t lane = 0; lane < TPD_WARP; lane++)
+            ck_assert_uint_eq(served[lane], request.active >> lane & 1 ? (width > bank_bytes ? width / bank_bytes : 1) : 0);
+    }
+}
+END_TEST
+
 static void expect_sectors(const struct tpd_request *request, uint32_t sectors, uint32_t ideal) {
     uint32_t found, fewest;
     struct tpd_error error;
@@ -237,6 +347,10 @@ static Suite *suite(void) {
     tcase_add_test(tests, banks_of_eight_bytes);
     tcase_add_test(tests, refusals_name_what_is_wrong);
     tcase_add_test(tests, random_requests_keep_their_bounds);
+    tcase_add_test(tests, matrix_rows_are_a_phase);
+    tcase_add_test(tests, matrix_refusals);
+    tcase_add_test(tests, ops_have_names);
+    tcase_add_test(tests, schedules_serve_each_word_once);
     tcase_add_test(tests, sectors);
     suite_add_tcase(suite, tests);
     return suite;
