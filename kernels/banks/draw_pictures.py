@@ -18,6 +18,7 @@ PICTURES = {
     "direct": "--strategy direct --itemsize 4",
     "vector": "--strategy vector --itemsize 4",
     "shifted": "--strategy shifted --itemsize 4",
+    "narrow": "--strategy narrow --itemsize 4 --rows 3 --cols 512",
     "doubles": "--tile 32x32 --itemsize 8",
     "bytes_at_33": "--stride 33 --itemsize 1 --offset 1",
     "stride_2": "--stride 2 --itemsize 4",

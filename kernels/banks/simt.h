@@ -18,8 +18,8 @@ enum tpd_simt_kind { TPD_SIMT_GLOBAL_LOAD, TPD_SIMT_GLOBAL_STORE, TPD_SIMT_SHARE
 
 enum {
     TPD_SIMT_WARPS = TPD_STRATEGY_THREADS / TPD_WARP,
-    /* A load and a store for each item of the largest tile; `shifted` with its edges stays below. */
-    TPD_SIMT_ACCESSES_MOST = 2 * TPD_TILE_MOST * TPD_TILE_MOST / TPD_STRATEGY_THREADS
+    /* Twice a load and a store for each item of the largest tile: `narrow` moves 31 units of up to 5 accesses, and edges. */
+    TPD_SIMT_ACCESSES_MOST = 4 * TPD_TILE_MOST * TPD_TILE_MOST / TPD_STRATEGY_THREADS
 };
 
 /* One request; global addresses count from the first item of the input or the output, which lies on a 256-byte boundary. */

@@ -36,6 +36,10 @@ typedef struct {
 #define SHARED_LOAD(index) CALL(tpd_lane_shared_load, ITEMSIZE)(simt, index)
 #define SHARED_STORE(index, item) CALL(tpd_lane_shared_store, ITEMSIZE)(simt, index, item)
 
+#define GLOBAL_LOAD4(active, index) tpd_lane_global_load_4(simt, active, (index)*ITEMSIZE / 4)
+#define GLOBAL_STORE4(active, index, unit) tpd_lane_global_store_4(simt, active, (index)*ITEMSIZE / 4, unit)
+#define SHARED_LOAD4(place) tpd_lane_shared_load_4(simt, place)
+#define SHARED_STORE4(place, unit) tpd_lane_shared_store_4(simt, place, unit)
 #define GLOBAL_LOAD16(active, index) tpd_lane_global_load_vector(simt, active, (index)*ITEMSIZE)
 #define GLOBAL_STORE16(active, index, vector) tpd_lane_global_store_vector(simt, active, (index)*ITEMSIZE, vector)
 #define SHARED_LOAD16(place) tpd_lane_shared_load_vector(simt, place)

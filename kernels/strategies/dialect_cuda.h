@@ -76,6 +76,10 @@ __device__ static inline uint4 tpd_words_of(struct tpd_vector vector) {
 }
 #define GLOBAL_LOAD16(active, index) tpd_vector_of((active) ? *reinterpret_cast<const uint4 *>(in + (index)) : uint4())
 #define GLOBAL_STORE16(active, index, vector) tpd_store_if(active, reinterpret_cast<uint4 *>(out + (index)), tpd_words_of(vector))
+#define GLOBAL_LOAD4(active, index) ((active) ? *reinterpret_cast<const uint32_t *>(in + (index)) : 0u)
+#define GLOBAL_STORE4(active, index, unit) tpd_store_if(active, reinterpret_cast<uint32_t *>(out + (index)), unit)
+#define SHARED_LOAD4(place) (reinterpret_cast<uint32_t *>(vectors)[place])
+#define SHARED_STORE4(place, unit) ((void)(reinterpret_cast<uint32_t *>(vectors)[place] = (unit)))
 #define SHARED_LOAD16(place) tpd_vector_of(vectors[place])
 #define SHARED_STORE16(place, vector) ((void)(vectors[place] = tpd_words_of(vector)))
 

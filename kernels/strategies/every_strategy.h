@@ -1,6 +1,7 @@
 /* every_strategy.h -- the strategies' headers, one line each (no guard: see kernel.h for how often it is included). */
 #include "kernels/strategies/strategy_direct.h"
 #include "kernels/strategies/strategy_naive.h"
+#include "kernels/strategies/strategy_narrow.h"
 #include "kernels/strategies/strategy_padded.h"
 #include "kernels/strategies/strategy_rotated.h"
 #include "kernels/strategies/strategy_shifted.h"

@@ -23,6 +23,10 @@ struct tpd_geometry {
     uint64_t moves; /* accesses a side in the whole batch: items x words */
     uint32_t words; /* accesses an item */
     uint32_t tile_rows_log2, tile_cols_log2, pitch;
+    bool goes_down;      /* blocks walk tiles from top to bottom first, and not from left to right */
+    uint32_t hands;      /* threads a block */
+    uint32_t chunk;      /* of each long row, in words, that a block of `narrow` has */
+    uint32_t turns_log2; /* how often its threads pass over one */
 };
 
 #ifdef __cplusplus
@@ -51,16 +55,30 @@ TPD_BOTH uint64_t tpd_divide(uint64_t number, uint64_t by, uint64_t *rest) {
     return quotient;
 }
 
+TPD_BOTH uint32_t tpd_round_up(uint32_t number, uint32_t by) {
+    return (number + by - 1) / by * by;
+}
+
+/* Which tile a block has: the number of its matrix; which of its tile rows and columns. */
+TPD_BOTH uint64_t tpd_tile_of(struct tpd_geometry grid, uint64_t block, uint64_t *down, uint64_t *across) {
+    uint64_t inner, outer;
+    const uint64_t inners = grid.goes_down ? grid.tiles_down : grid.tiles_across;
+    const uint64_t outers = grid.goes_down ? grid.tiles_across : grid.tiles_down;
+    const uint64_t matrix = tpd_divide(tpd_divide(block, inners, &inner), outers, &outer);
+    *down = grid.goes_down ? inner : outer;
+    *across = grid.goes_down ? outer : inner;
+    return matrix;
+}
+
 /* Where a block's tile lies. */
 struct tpd_spot {
     uint64_t in, out;    /* index of the tile's first item in the input, and in the output */
     uint32_t rows, cols; /* of the tile, that the matrix has */
 };
 
-/* Blocks walk tile rows from left to right, from top to bottom, one matrix after the other. */
 TPD_BOTH struct tpd_spot tpd_spot_of(struct tpd_geometry grid, uint64_t block, uint32_t tile_rows, uint32_t tile_cols) {
     uint64_t across, down;
-    uint64_t matrix = tpd_divide(tpd_divide(block, grid.tiles_across, &across), grid.tiles_down, &down);
+    uint64_t matrix = tpd_tile_of(grid, block, &down, &across);
     uint64_t row = down * tile_rows, col = across * tile_cols;
     uint64_t rows = grid.rows - row, cols = grid.cols - col;
     struct tpd_spot spot;

@@ -21,6 +21,8 @@
  *   GLOBAL_LOAD16(active, index), GLOBAL_STORE16(active, index, vector), SHARED_LOAD16(place), SHARED_STORE16(place, vector)
  *                               a struct tpd_vector (vectors.h) from item `index` on, at a multiple of 16 bytes; `place` counts
  *                               vectors
+ *   GLOBAL_LOAD4(active, index), GLOBAL_STORE4(active, index, unit), SHARED_LOAD4(place), SHARED_STORE4(place, unit)
+ *                               the same with 4 bytes, a uint32_t, of items of 1, 2 or 4 bytes
  *
  * Outside a dialect (KERNEL undefined) a header gives its layout alone: PITCH_<NAME>(cols, itemsize) and PLACE_<NAME>(row, col);
  * OWN ones SHAPES_<NAME> (how many, a literal), TILE_ROWS_<NAME>, TILE_COLS_<NAME> and THREADS_<NAME>(itemsize, shape), for the

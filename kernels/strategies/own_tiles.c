@@ -19,6 +19,9 @@ bool tpd_is_in_vectors(const struct tpd_matrix *matrix) {
 static void count_tiles(struct tpd_plan *plan, uint64_t rows) {
     plan->tiles_down = tpd_divide_up(rows, plan->tile.rows);
     plan->tiles_across = tpd_divide_up(plan->matrix.cols, plan->tile.cols);
+    /* The stores of neighbouring blocks then follow one another in memory: 0.95 to 0.98 of a copy on an H200 where the other
+     * order has 0.91 to 0.95, at every item size, for squares, tall and wide matrices. */
+    plan->goes_down = true;
 }
 
 /* Everything that follows from the shape, which is plan->kernel. */
@@ -79,5 +82,65 @@ enum tpd_status tpd_own_tiles_SHIFTED(struct tpd_plan *plan, struct tpd_error *e
     /* A row's last vector may begin as many items later as an output row begins after a sector. */
     count_tiles(plan, plan->matrix.rows + LATE_SHIFTED(itemsize) - 1);
     plan->blocks = plan->tiles_down * plan->tiles_across * plan->matrix.batch;
+    return TPD_OK;
+}
+
+/* Bytes of rows that a block of `narrow` stages, about: several blocks to a multiprocessor, and row ends seldom. */
+enum { NARROW_BYTES = 16384, NARROW_UNITS_LEAST = 32 };
+
+/* The largest power of two that is not above number, which is not 0. */
+static uint32_t power_below(uint64_t number) {
+    uint32_t power = 1;
+    while (power <= number / 2)
+        power *= 2;
+    return power;
+}
+
+enum tpd_status tpd_own_tiles_NARROW(struct tpd_plan *plan, struct tpd_error *error) {
+    const struct tpd_matrix *matrix = &plan->matrix;
+    const uint32_t word = plan->word_bytes, words = plan->words, unit = UNIT_NARROW(word);
+    const bool rows_in = matrix->rows <= matrix->cols;
+    const uint64_t few = rows_in ? matrix->rows : matrix->cols, row = (rows_in ? matrix->cols : matrix->rows) * words;
+    plan->tile_is_default = false;
+    if (tpd_matrix_items(matrix) == 0)
+        return TPD_OK;
+    if (few > TPD_FEW_MOST)
+        return tpd_fail_limit(error, TPD_UNSUPPORTED, TPD_FEW_MOST, few,
+                              "strategy narrow takes at most %d rows or columns, and %" PRIu64 " x %" PRIu64
+                              " has more of both: take auto, vector or shifted",
+                              TPD_FEW_MOST, matrix->rows, matrix->cols);
+    /* Units of a row: no more than a row has, with those that it may begin or end in. */
+    uint64_t most = tpd_divide_up(row, unit) + 32 / (unit * word), units = NARROW_BYTES / (unit * word) / few;
+    uint32_t across = power_below(units);
+    while (across / 2 >= most && across / 2 >= NARROW_UNITS_LEAST)
+        across /= 2;
+    if (across < NARROW_UNITS_LEAST)
+        across = NARROW_UNITS_LEAST;
+    plan->threads = across < TPD_STRATEGY_THREADS ? across : TPD_STRATEGY_THREADS;
+    plan->turns_log2 = TPD_LOG2(across / plan->threads);
+    /* Rows in: whole items, and where that can be runs of records that end where a sector does; within the units of a row that
+     * begins late. Rows out: all of them. */
+    plan->chunk = rows_in ? (across * unit - (unit - 1)) / words * words : across * unit;
+    if (rows_in && plan->chunk > 32 * words)
+        plan->chunk -= plan->chunk % (32 * words);
+    if (plan->chunk < words)
+        return tpd_fail_limit(error, TPD_UNSUPPORTED, (uint64_t)across * unit * word, matrix->itemsize,
+                              "strategy narrow takes items of at most %" PRIu32 " bytes here, not of %" PRIu32
+                              ": take auto or direct",
+                              across * unit * word, matrix->itemsize);
+    const uint32_t items = plan->chunk / words, sector = 32 / word;
+    plan->tile.rows = rows_in ? (uint32_t)few : items;
+    plan->tile.cols = rows_in ? items : (uint32_t)few;
+    plan->pitch = rows_in ? items : (uint32_t)few;
+    const uint64_t chunks = tpd_divide_up(rows_in ? row : row + sector - 1, plan->chunk);
+    plan->tiles_down = rows_in ? 1 : chunks;
+    plan->tiles_across = rows_in ? chunks : 1;
+    plan->blocks = chunks * matrix->batch;
+    plan->kernel = (rows_in ? 0 : 2) + (few * words % 2 == 0 ? 1 : 0);
+    /* Records: what the units hold, the vectors in which they begin and end and one for what is not wanted; the early ones. */
+    const uint32_t vector = TPD_VECTOR_ITEMS(word), record = (uint32_t)few * words;
+    const uint32_t early = rows_in ? tpd_round_up(unit - 1, words) : sector;
+    const uint32_t staged = ((across * unit + early) / words + 2) * record + 4 * vector;
+    plan->shared_bytes = (uint64_t)tpd_round_up(PLACE_NARROW(staged, word, plan->kernel) + unit, vector) * word;
     return TPD_OK;
 }

@@ -9,6 +9,8 @@
 
 #include "kernels/strategies/geometry.h"
 
+enum { TPD_FEW_MOST = 31 }; /* rows or columns that `narrow` takes */
+
 typedef enum tpd_status tpd_own_tiles(struct tpd_plan *plan, struct tpd_error *error);
 
 static inline uint64_t tpd_divide_up(uint64_t number, uint64_t by) {

@@ -11,8 +11,9 @@
 enum { ITEMSIZES_WORDS, ITEMSIZES_ANY };
 enum { TILES_NONE, TILES_KNOB, TILES_OWN };
 
-/* A side of a matrix for which `auto` takes `shifted`. */
-enum { SHIFTED_LEAST_BYTES = 256 };
+/* What `auto` asks of a matrix: a side for which it takes `shifted`; for `narrow` the other side, and items of which a block
+ * has many a row. */
+enum { SHIFTED_LEAST_BYTES = 256, NARROW_LEAST_BYTES = 1024, NARROW_ITEMSIZE_MOST = 64 };
 
 static const struct tpd_strategy strategies[TPD_STRATEGY_COUNT] = {
 #define X(NAME, name, TILES, ITEMSIZES, summary)                                                     \
@@ -95,11 +96,16 @@ static uint32_t word_of(uint32_t itemsize) {
 }
 
 enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
-    uint64_t narrow = matrix->rows < matrix->cols ? matrix->rows : matrix->cols;
+    const uint64_t narrow = matrix->rows < matrix->cols ? matrix->rows : matrix->cols;
+    const uint64_t wide = matrix->rows < matrix->cols ? matrix->cols : matrix->rows;
+    const bool vectors = word_of(matrix->itemsize) == matrix->itemsize && tpd_is_in_vectors(matrix);
+    if (narrow >= 2 && narrow <= TPD_FEW_MOST && !(narrow >= TPD_TILE_LEAST && vectors) &&
+        matrix->itemsize <= NARROW_ITEMSIZE_MOST && wide >= NARROW_LEAST_BYTES / matrix->itemsize)
+        return TPD_STRATEGY_NARROW;
     /* Half of a narrower tile would be empty. */
     if (narrow < TPD_TILE_LEAST || word_of(matrix->itemsize) != matrix->itemsize)
         return TPD_STRATEGY_DIRECT;
-    if (tpd_is_in_vectors(matrix))
+    if (vectors)
         return TPD_STRATEGY_VECTOR;
     /* Its tiles are large, and those at the ends of columns have more to do. */
     if (narrow * matrix->itemsize >= SHIFTED_LEAST_BYTES)
@@ -107,6 +113,19 @@ enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
     /* All three clean layouts are within a few per cent of each other on an H200, this one ahead at every item size
      * but on odd pitches (tests/gpu/RESULTS.md): its index takes the fewest instructions. */
     return TPD_STRATEGY_PADDED;
+}
+
+struct tpd_matrix tpd_strategy_fit(enum tpd_strategy_id id, struct tpd_matrix matrix) {
+    enum { FEW = 7 };
+    if (id == TPD_STRATEGY_VECTOR && !tpd_is_in_vectors(&matrix)) {
+        matrix.rows += (TPD_TILE_LEAST - matrix.rows % TPD_TILE_LEAST) % TPD_TILE_LEAST;
+        matrix.cols += (TPD_TILE_LEAST - matrix.cols % TPD_TILE_LEAST) % TPD_TILE_LEAST;
+    }
+    if (id == TPD_STRATEGY_NARROW && matrix.rows > TPD_FEW_MOST && matrix.cols > TPD_FEW_MOST) {
+        matrix.cols = matrix.rows * matrix.cols / FEW;
+        matrix.rows = FEW;
+    }
+    return matrix;
 }
 
 /* What a strategy's header or own_tiles.c says of a plan whose matrix and words are known: tile, threads, pitch, kernel. */
@@ -136,7 +155,9 @@ static const struct {
 /* Who names a tile wants a strategy that takes one. */
 static enum tpd_strategy_id choose(const struct tpd_matrix *matrix, struct tpd_tile tile) {
     enum tpd_strategy_id id = tpd_strategy_choose(matrix);
-    return strategies[id].own_tiles && (tile.rows != 0 || tile.cols != 0) ? TPD_STRATEGY_PADDED : id;
+    if (id == TPD_STRATEGY_NARROW || !strategies[id].own_tiles)
+        return id; /* a tile would be half empty, or the item size has none */
+    return tile.rows != 0 || tile.cols != 0 ? TPD_STRATEGY_PADDED : id;
 }
 
 static enum tpd_status plan_tile(struct tpd_plan *plan, struct tpd_tile tile, uint64_t shared_most_bytes,
@@ -198,6 +219,10 @@ struct tpd_geometry tpd_geometry_of(const struct tpd_plan *plan) {
     const struct tpd_matrix *matrix = &plan->matrix;
     struct tpd_geometry grid = {
         .rows = matrix->rows, .cols = matrix->cols, .words = plan->words, .moves = tpd_matrix_items(matrix) * plan->words};
+    grid.hands = plan->threads;
+    grid.goes_down = plan->goes_down;
+    grid.chunk = plan->chunk;
+    grid.turns_log2 = plan->turns_log2;
     if (plan->tile.rows != 0) {
         grid.tiles_down = plan->tiles_down;
         grid.tiles_across = plan->tiles_across;

@@ -14,11 +14,11 @@
 #ifndef KERNEL
 #define SHAPES_SHIFTED 1
 /* Items that a tile loads a column, of which it gives that less LATE_SHIFTED. */
-#define LOADED_ROWS_SHIFTED(itemsize) ((itemsize) == 1 ? 256u : (itemsize) == 2 ? 128u : (itemsize) <= 8 ? 64u : 32u)
+#define LOADED_ROWS_SHIFTED(itemsize) ((itemsize) == 1 ? 256u : (itemsize) <= 4 ? 128u : (itemsize) == 8 ? 64u : 32u)
 #define LATE_SHIFTED(itemsize) (32u / (itemsize))
 #define TILE_ROWS_SHIFTED(itemsize, shape) (LOADED_ROWS_SHIFTED(itemsize) - LATE_SHIFTED(itemsize))
-#define TILE_COLS_SHIFTED(itemsize, shape) ((itemsize) <= 2 ? 128u : (itemsize) <= 8 ? 64u : 32u)
-#define THREADS_SHIFTED(itemsize, shape) ((itemsize) == 1 ? 128u : 256u)
+#define TILE_COLS_SHIFTED(itemsize, shape) ((itemsize) == 1 ? 128u : (itemsize) <= 4 ? 64u : 32u)
+#define THREADS_SHIFTED(itemsize, shape) ((itemsize) <= 2 ? 128u : 256u)
 #elif TILE_IS_OWN && SHAPE < SHAPES_SHIFTED
 
 KERNEL_OWN(SHIFTED) {
@@ -36,7 +36,7 @@ KERNEL_OWN(SHIFTED) {
         NOWHERE = COLS * LOADED /* a place for what is not wanted */
     };
     uint64_t across, down;
-    const uint64_t matrix = tpd_divide(tpd_divide(BLOCK, grid.tiles_across, &across), grid.tiles_down, &down);
+    const uint64_t matrix = tpd_tile_of(grid, BLOCK, &down, &across);
     /* The loaded rows are the matrix's from `above` on, which is before its first for the topmost tiles: unsigned numbers
      * come round again. Of these rows the matrix has those from `first` to before `end`. */
     const uint64_t left = across * COLS, above = down * ROWS - LATE_MOST, below = grid.rows - above;

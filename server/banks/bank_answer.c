@@ -37,6 +37,8 @@ static enum tpd_status describe(const struct tpd_banks_ask *ask, enum tpd_strate
     struct tpd_figures figures;
     if (id == TPD_STRATEGY_AUTO)
         id = tpd_strategy_choose(&matrix);
+    if ((ask->given & (1u << TPD_BANKS_ROWS | 1u << TPD_BANKS_COLS)) == 0)
+        matrix = tpd_strategy_fit(id, matrix);
     row->strategy = tpd_strategy_at(id)->name;
     row->rows = matrix.rows;
     row->cols = matrix.cols;

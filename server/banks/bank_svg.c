@@ -37,8 +37,12 @@ static enum tpd_status gather_strategy(const struct tpd_banks_ask *ask, struct t
     if (status != TPD_OK)
         return status;
     /* The same kernel and tile on a matrix that fits in memory. */
-    plan.matrix.rows = plan.tile.rows > TPD_TILE_MOST ? plan.tile.rows : TPD_TILE_MOST;
-    plan.matrix.cols = plan.tile.cols > TPD_TILE_MOST ? plan.tile.cols : TPD_TILE_MOST;
+    if (tpd_strategy_at(id)->own_tiles) {
+        plan.matrix.rows = plan.tile.rows;
+        plan.matrix.cols = plan.tile.cols;
+        plan.tiles_down = plan.tiles_across = 1;
+    } else
+        plan.matrix.rows = plan.matrix.cols = TPD_TILE_MOST;
     picture->has_grid = picture->has_shared = plan.shared_bytes != 0;
     picture->rows = plan.tile.rows;
     picture->cols = plan.tile.cols;

@@ -27,8 +27,9 @@ static struct tpd_tile made_for;
 static bool made;
 static struct figures table[TPD_STRATEGY_COUNT][ITEMSIZES];
 
-static struct tpd_matrix matrix_of(uint32_t itemsize) {
-    return (struct tpd_matrix){.rows = SIDE, .cols = SIDE, .batch = 1, .itemsize = itemsize, .dtype = TPD_DTYPE_OPAQUE};
+static struct tpd_matrix matrix_of(enum tpd_strategy_id strategy, uint32_t itemsize) {
+    struct tpd_matrix square = {.rows = SIDE, .cols = SIDE, .batch = 1, .itemsize = itemsize, .dtype = TPD_DTYPE_OPAQUE};
+    return tpd_strategy_fit(strategy, square);
 }
 
 /* Under the lock. */
@@ -36,7 +37,7 @@ static void make_table(struct tpd_tile tile) {
     for (int i = 0; i < TPD_STRATEGY_COUNT; i++)
         for (int j = 0; j < ITEMSIZES; j++) {
             struct figures *at = &table[i][j];
-            struct tpd_matrix matrix = matrix_of(itemsizes[j]);
+            struct tpd_matrix matrix = matrix_of((enum tpd_strategy_id)i, itemsizes[j]);
             struct tpd_tile own = tpd_strategy_at((enum tpd_strategy_id)i)->tiled ? tile : (struct tpd_tile){0, 0};
             struct tpd_plan plan;
             at->status = tpd_strategy_plan((enum tpd_strategy_id)i, &matrix, own, UINT64_MAX, &plan, &at->error);
@@ -84,10 +85,11 @@ static void write_model(struct tpd_buf *buf, struct tpd_exchange *request, const
     }
     const struct tpd_plan *plan = &at->figures.plan;
     (void)tpd_buf_format(buf,
-                         "\"model\":{\"rows\":%d,\"cols\":%d,\"tile\":\"%" PRIu32 "x%" PRIu32 "\",\"pitch\":%" PRIu32
-                         ",\"shared_bytes\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"blocks_summed\":%" PRIu64 ",\"shared\":{",
-                         SIDE, SIDE, plan->tile.rows, plan->tile.cols, plan->pitch, plan->shared_bytes, plan->blocks,
-                         at->figures.blocks);
+                         "\"model\":{\"rows\":%" PRIu64 ",\"cols\":%" PRIu64 ",\"tile\":\"%" PRIu32 "x%" PRIu32
+                         "\",\"pitch\":%" PRIu32 ",\"shared_bytes\":%" PRIu64 ",\"blocks\":%" PRIu64 ",\"blocks_summed\":%" PRIu64
+                         ",\"shared\":{",
+                         plan->matrix.rows, plan->matrix.cols, plan->tile.rows, plan->tile.cols, plan->pitch, plan->shared_bytes,
+                         plan->blocks, at->figures.blocks);
     write_shared(buf, "load", &at->figures.shared[TPD_OP_LOAD]);
     (void)tpd_buf_text(buf, ",");
     write_shared(buf, "store", &at->figures.shared[TPD_OP_STORE]);
@@ -103,7 +105,7 @@ static void write_model(struct tpd_buf *buf, struct tpd_exchange *request, const
 /* Devices that can, and for those that can't why. */
 static void write_devices(struct tpd_buf *buf, struct tpd_exchange *request, enum tpd_strategy_id strategy, uint32_t itemsize) {
     struct tpd_engine *engine = request->http->world->engine;
-    struct tpd_matrix matrix = matrix_of(itemsize);
+    struct tpd_matrix matrix = matrix_of(strategy, itemsize);
     uint32_t count = tpd_engine_device_count(engine);
     (void)tpd_buf_text(buf, ",\"runs_on\":[");
     for (uint32_t i = 0; i < count; i++) {

@@ -1,7 +1,7 @@
 /* model_cache.c -- the bank model's word on a strategy and an item size, worked out once.
  *
- * For a square of 1024 x 1024 with the configured tile: the averages of a warp request do not depend on the size from there on,
- * and as every tile of it is whole, a few blocks have the averages of all.
+ * For a square of 1024 x 1024 (`narrow`: as many items in few rows) with the configured tile: the averages of a warp request do
+ * not depend on the size from there on, and as every tile of it is whole, a few blocks have the averages of all.
  */
 #include "server/stats/stats_internal.h"
 
@@ -12,7 +12,7 @@ static double average(uint64_t sum, uint64_t requests) {
 }
 
 static void work_out(struct tpd_stats *stats, enum tpd_strategy_id id, uint32_t itemsize, struct tpd_model *model) {
-    struct tpd_matrix matrix = {MODEL_SIDE, MODEL_SIDE, 1, itemsize, TPD_DTYPE_OPAQUE};
+    struct tpd_matrix matrix = tpd_strategy_fit(id, (struct tpd_matrix){MODEL_SIDE, MODEL_SIDE, 1, itemsize, TPD_DTYPE_OPAQUE});
     struct tpd_tile tile = tpd_strategy_at(id)->tiled ? stats->tile : (struct tpd_tile){0, 0};
     struct tpd_plan plan;
     struct tpd_figures figures;

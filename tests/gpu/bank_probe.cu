@@ -114,10 +114,7 @@ static void probe_strategies(void) {
                     const enum tpd_strategy_id strategy = static_cast<enum tpd_strategy_id>(id);
                     if (tile.rows != 0 && !tpd_strategy_at(strategy)->tiled)
                         continue;
-                    if (strategy == TPD_STRATEGY_VECTOR) { /* whole vectors */
-                        matrix.rows = matrix.rows / 16 * 16;
-                        matrix.cols = matrix.cols / 16 * 16;
-                    }
+                    matrix = tpd_strategy_fit(strategy, matrix);
                     must_do(tpd_strategy_plan(strategy, &matrix, tile, shared_most_bytes, &plan, &error), "plan", &error);
                     if (is_next_wanted())
                         probe_plan(&plan, in, out);

@@ -21,18 +21,9 @@ static struct tpd_device_info info;
 static bool quick;
 static struct tpd_error error;
 
-/* The next shape that the strategy takes: `vector` wants whole vectors. */
-static struct tpd_matrix fit(enum tpd_strategy_id strategy, struct tpd_matrix matrix) {
-    if (strategy == TPD_STRATEGY_VECTOR) {
-        matrix.rows += (16 - matrix.rows % 16) % 16;
-        matrix.cols += (16 - matrix.cols % 16) % 16;
-    }
-    return matrix;
-}
-
 static void prove(enum tpd_strategy_id strategy, uint64_t rows, uint64_t cols, uint64_t batch, uint32_t itemsize) {
     struct tpd_case one = {.strategy = strategy};
-    one.matrix = fit(strategy, (struct tpd_matrix){rows, cols, batch, itemsize, TPD_DTYPE_OPAQUE});
+    one.matrix = tpd_strategy_fit(strategy, (struct tpd_matrix){rows, cols, batch, itemsize, TPD_DTYPE_OPAQUE});
     tpd_case_prove(cuda, device, &one);
 }
 
@@ -124,13 +115,13 @@ static bool is_transpose(const unsigned char *in, const unsigned char *out, uint
 START_TEST(more_than_two_to_the_31) {
     const struct tpd_matrix wide = {.rows = 65537, .cols = 32769, .batch = 1, .itemsize = 1, .dtype = TPD_DTYPE_UINT8};
     const struct tpd_matrix many = {.rows = 1, .cols = 1, .batch = 2147483651, .itemsize = 1, .dtype = TPD_DTYPE_UINT8};
-    const struct tpd_matrix most = fit(TPD_STRATEGY_VECTOR, wide);
+    const struct tpd_matrix most = tpd_strategy_fit(TPD_STRATEGY_VECTOR, wide);
     size_t bytes = (size_t)many.batch > (size_t)(most.rows * most.cols) ? (size_t)many.batch : (size_t)(most.rows * most.cols);
     unsigned char *in = malloc(bytes), *out = malloc(bytes);
     ck_assert(in != NULL && out != NULL);
     tpd_random_fill(in, bytes, 31);
     for (int id = 0; id <= TPD_STRATEGY_AUTO; id++) {
-        const struct tpd_matrix matrix = fit((enum tpd_strategy_id)id, wide);
+        const struct tpd_matrix matrix = tpd_strategy_fit((enum tpd_strategy_id)id, wide);
         run_big((enum tpd_strategy_id)id, matrix, in, out);
         ck_assert_msg(is_transpose(in, out, matrix.rows, matrix.cols), "strategy %d: 2^31 items", id);
     }
@@ -176,7 +167,7 @@ static void *crowd_main(void *argument) {
         matrix.rows = 1 + (crowd->seed * 311 + i * 173) % 700;
         matrix.cols = 1 + (crowd->seed * 97 + i * 131) % 900;
         const enum tpd_strategy_id strategy = (enum tpd_strategy_id)((crowd->seed + i) % (TPD_STRATEGY_COUNT + 1));
-        matrix = fit(strategy, matrix);
+        matrix = tpd_strategy_fit(strategy, matrix);
         size_t bytes = (size_t)(matrix.rows * matrix.cols * matrix.itemsize);
         struct tpd_guarded in = tpd_guarded_make(bytes, i % 9), out = tpd_guarded_make(bytes, i % 5);
         unsigned char *expected = malloc(bytes);

@@ -152,6 +152,9 @@ static bool is_wanted(const struct tpd_cases *cases, const struct shape *shape, 
     if (one->strategy == TPD_STRATEGY_VECTOR &&
         (one->matrix.rows * one->matrix.itemsize % 16 != 0 || one->matrix.cols * one->matrix.itemsize % 16 != 0))
         return false;
+    if (one->strategy == TPD_STRATEGY_NARROW &&
+        ((one->matrix.rows > 31 && one->matrix.cols > 31) || (one->matrix.itemsize > 24 && items != 0)))
+        return false;
     return (word || strategy->any_itemsize) && (strategy->tiled || one->tile.rows == 0);
 }
 

@@ -33,7 +33,7 @@ END_TEST
 
 /* Tall, wide, large and small, so that every shape of a strategy with tiles of its own comes up. */
 START_TEST(every_kernel_was_measured) {
-    static const uint64_t shapes[][2] = {{256, 256}, {4096, 4096}, {40960, 16}, {16, 40960}};
+    static const uint64_t shapes[][2] = {{256, 256}, {4096, 4096}, {40960, 16}, {16, 40960}, {40960, 7}};
     bool seen[TPD_STRATEGY_COUNT][TPD_KERNELS_MOST] = {{false}};
     for (int id = 0; id < TPD_STRATEGY_COUNT; id++)
         for (uint32_t itemsize = 1; itemsize <= 16; itemsize *= 2)
@@ -42,6 +42,7 @@ START_TEST(every_kernel_was_measured) {
                     bool tiled = tpd_strategy_at((enum tpd_strategy_id)id)->tiled;
                     struct tpd_tile tile = n % 2 == 0 || !tiled ? (struct tpd_tile){0, 0} : (struct tpd_tile){64, 32};
                     struct tpd_matrix matrix = {shapes[n / 2][0], shapes[n / 2][1], 1, itemsize, TPD_DTYPE_OPAQUE};
+                    matrix = tpd_strategy_fit((enum tpd_strategy_id)id, matrix);
                     struct tpd_plan plan;
                     struct tpd_error error;
                     ck_assert_ok(tpd_strategy_plan((enum tpd_strategy_id)id, &matrix, tile, UINT64_MAX, &plan, &error), error);
@@ -54,7 +55,7 @@ START_TEST(every_kernel_was_measured) {
                     seen[id][plan.kernel] = true;
                 }
     for (int kernel = 0; kernel < TPD_KERNELS_MOST; kernel++)
-        ck_assert(seen[TPD_STRATEGY_VECTOR][kernel]);
+        ck_assert(seen[TPD_STRATEGY_VECTOR][kernel] && seen[TPD_STRATEGY_NARROW][kernel]);
 }
 END_TEST
 

@@ -1,8 +1,10 @@
 /* test_own_tiles.c -- the strategies with tiles of their own, described by the bank model: free of conflicts, whole sectors. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
 #include "kernels/banks/simt.h"
+#include "transposed/transposed.h"
 
 static const uint32_t itemsizes[5] = {1, 2, 4, 8, 16};
 static const uint64_t shared_most = UINT64_MAX;
@@ -102,11 +104,65 @@ START_TEST(shifted_stores_whole_sectors) {
 }
 END_TEST
 
+/* Runs every block with random bytes, guarded on both sides, and watched: a kernel that breaks a rule of kernel.h fails too. */
+static void ignore(void *context, enum tpd_simt_kind kind, const struct tpd_request *request) {
+    (void)context;
+    (void)kind;
+    (void)request;
+}
+
+static void prove(enum tpd_strategy_id id, struct tpd_matrix matrix, bool watched) {
+    const size_t bytes = (size_t)(matrix.rows * matrix.cols * matrix.batch * matrix.itemsize);
+    struct tpd_guarded in = tpd_guarded_make(bytes, 0), out = tpd_guarded_make(bytes, 0);
+    unsigned char *expected = malloc(bytes);
+    struct tpd_plan plan;
+    struct tpd_simt simt;
+    struct tpd_error error;
+    ck_assert_ptr_nonnull(expected);
+    tpd_random_fill(in.data, bytes, matrix.rows * 31 + matrix.cols);
+    tpd_transpose_ref(&matrix, in.data, expected);
+    ck_assert_ok(tpd_strategy_plan(id, &matrix, default_tile, shared_most, &plan, &error), error);
+    ck_assert_uint_le(plan.shared_bytes, TPD_SHARED_STATIC_MOST);
+    ck_assert_ok(tpd_simt_init(&simt, &plan, in.data, out.data, watched ? ignore : NULL, NULL, &error), error);
+    enum tpd_status status = TPD_OK;
+    for (uint64_t block = 0; block < plan.blocks && status == TPD_OK; block++)
+        status = tpd_simt_run(&simt, block, &error);
+    ck_assert_ok(status, error);
+    tpd_simt_fini(&simt);
+    size_t same = 0;
+    while (same < bytes && out.data[same] == expected[same])
+        same++;
+    ck_assert_msg(same == bytes, "%s, %llux%llux%llu of %u bytes: byte %zu of %zu", tpd_strategy_at(id)->name,
+                  (unsigned long long)matrix.rows, (unsigned long long)matrix.cols, (unsigned long long)matrix.batch,
+                  matrix.itemsize, same, bytes);
+    tpd_guarded_check(&in);
+    tpd_guarded_check(&out);
+    tpd_guarded_free(&in);
+    tpd_guarded_free(&out);
+    free(expected);
+}
+
+/* Every number of few rows and columns, at lengths that begin and end a chunk, a unit and a vector anywhere. */
+START_TEST(narrow_moves_every_item) {
+    static const uint32_t sizes[] = {1, 2, 4, 8, 16, 3, 6, 12, 24, 48, 7};
+    static const uint64_t lengths[] = {1, 2, 3, 5, 31, 64, 129, 517, 1023, 2050};
+    const uint64_t few = (uint64_t)_i + 1;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
+            for (uint64_t batch = 1; batch <= 3; batch += 2) {
+                const uint64_t length = lengths[n] + few * s % 4;
+                prove(TPD_STRATEGY_NARROW, (struct tpd_matrix){few, length, batch, sizes[s], TPD_DTYPE_OPAQUE}, batch == 1);
+                prove(TPD_STRATEGY_NARROW, (struct tpd_matrix){length, few, batch, sizes[s], TPD_DTYPE_OPAQUE}, batch == 1);
+            }
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *suite = suite_create("own_tiles");
     TCase *tests = tcase_create("own_tiles");
     tcase_add_test(tests, vector_is_ideal_on_every_side);
     tcase_add_test(tests, shifted_stores_whole_sectors);
+    tcase_add_loop_test(tests, narrow_moves_every_item, 0, 31);
     suite_add_tcase(suite, tests);
     return suite;
 }

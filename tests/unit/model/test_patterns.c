@@ -196,7 +196,8 @@ START_TEST(advice_on_strategies) {
         [TPD_STRATEGY_DIRECT] = "the global load is strided: 32 sectors a request where 4 would do; stage a tile",
     };
     for (int id = 0; id < TPD_STRATEGY_COUNT; id++) {
-        struct tpd_matrix matrix = {256, 256, 1, 4, TPD_DTYPE_OPAQUE};
+        struct tpd_matrix matrix =
+            tpd_strategy_fit((enum tpd_strategy_id)id, (struct tpd_matrix){256, 256, 1, 4, TPD_DTYPE_OPAQUE});
         struct tpd_figures figures;
         struct tpd_plan plan;
         struct tpd_error error;
@@ -273,6 +274,7 @@ START_TEST(maps_of_own_tiles_are_one_to_one) {
         for (int i = 0; i < 5; i++)
             for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
                 struct tpd_matrix matrix = {shapes[s][0], shapes[s][1], 1, itemsizes[i], TPD_DTYPE_OPAQUE};
+                matrix = tpd_strategy_fit((enum tpd_strategy_id)id, matrix);
                 struct tpd_tile_map map = {.place = place};
                 struct tpd_plan plan;
                 struct tpd_error error;

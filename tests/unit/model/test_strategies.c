@@ -22,7 +22,7 @@ START_TEST(names_are_found) {
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
         ck_assert_int_eq(tpd_strategy_find(unknown[i], &id, &error), TPD_UNKNOWN_STRATEGY);
         ck_assert_ptr_nonnull(strstr(error.text, unknown[i]));
-        ck_assert_ptr_nonnull(strstr(error.text, "auto naive padded swapped rotated swizzled direct vector shifted"));
+        ck_assert_ptr_nonnull(strstr(error.text, "auto naive padded swapped rotated swizzled direct vector shifted narrow"));
     }
     ck_assert_int_eq(tpd_strategy_find("nothing", &id, NULL), TPD_UNKNOWN_STRATEGY);
 }
@@ -88,7 +88,11 @@ START_TEST(auto_follows_its_rule) {
         {101, 100, 4, TPD_STRATEGY_SHIFTED}, {63, 65, 4, TPD_STRATEGY_PADDED},   {100, 100, 8, TPD_STRATEGY_VECTOR},
         {101, 103, 16, TPD_STRATEGY_VECTOR}, {15, 100, 4, TPD_STRATEGY_DIRECT},  {100, 15, 4, TPD_STRATEGY_DIRECT},
         {16, 16, 4, TPD_STRATEGY_VECTOR},    {100, 100, 3, TPD_STRATEGY_DIRECT}, {100, 100, 12, TPD_STRATEGY_DIRECT},
-        {100, 100, 32, TPD_STRATEGY_DIRECT}, {0, 0, 4, TPD_STRATEGY_DIRECT},
+        {100, 100, 32, TPD_STRATEGY_DIRECT}, {0, 0, 4, TPD_STRATEGY_DIRECT},     {3, 256, 4, TPD_STRATEGY_NARROW},
+        {3, 255, 4, TPD_STRATEGY_DIRECT},    {1024, 2, 1, TPD_STRATEGY_NARROW},  {1, 9999, 4, TPD_STRATEGY_DIRECT},
+        {31, 999, 4, TPD_STRATEGY_NARROW},   {32, 999, 4, TPD_STRATEGY_PADDED},  {16, 1000, 4, TPD_STRATEGY_VECTOR},
+        {17, 1000, 4, TPD_STRATEGY_NARROW},  {999, 16, 4, TPD_STRATEGY_NARROW},  {20, 1000, 4, TPD_STRATEGY_VECTOR},
+        {3, 999, 12, TPD_STRATEGY_NARROW},   {999, 31, 3, TPD_STRATEGY_NARROW},  {3, 999, 65, TPD_STRATEGY_DIRECT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tpd_matrix matrix = shape(cases[i].rows, cases[i].cols, 1, cases[i].itemsize);
@@ -98,7 +102,8 @@ START_TEST(auto_follows_its_rule) {
         ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_AUTO, &matrix, default_tile, shared_most, &plan, &error), error);
         ck_assert_int_eq(plan.strategy, cases[i].id);
         /* Who names a tile gets one. */
-        enum tpd_strategy_id tiled = cases[i].id == TPD_STRATEGY_DIRECT ? TPD_STRATEGY_DIRECT : TPD_STRATEGY_PADDED;
+        enum tpd_strategy_id tiled =
+            cases[i].id == TPD_STRATEGY_DIRECT || cases[i].id == TPD_STRATEGY_NARROW ? cases[i].id : TPD_STRATEGY_PADDED;
         ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_AUTO, &matrix, (struct tpd_tile){32, 32}, shared_most, &plan, &error), error);
         ck_assert_int_eq(plan.strategy, tiled);
     }

@@ -1,0 +1,198 @@
+/* strategy_narrow.h -- few rows or few columns, records <-> rows: whole records are staged as they lie in memory.
+ *
+ * One side of such a transpose is records: `few` items each, one record after the other, a run of memory without a gap. The
+ * other is `few` long rows. A block takes a chunk of every row, and the records of those items.
+ *   Shapes 0 and 1, rows in: each row's chunk is loaded along the row, and its words are put where they lie in their records;
+ *   the records leave 16 bytes an access.
+ *   Shapes 2 and 3, rows out: the records come 16 bytes an access, and each row's words are collected from them.
+ * Row accesses move a unit: 4 bytes, or a word where that is more. Neighbouring lanes have neighbouring units of a row, whose
+ * words lie in shared memory as many units apart as a record has words: free of conflicts where that is odd. Where it is even
+ * (shapes 1 and 3) each line of 128 bytes is padded by a unit.
+ *
+ * Rows begin anywhere. A loaded row is loaded from where memory begins a unit; what comes too early or too late is put into the
+ * records before and after, which nobody stores. A stored row is cut where memory begins a sector of 32 bytes, as `shifted`
+ * does: chunks begin `late` words before their place, and a block loads the records of SECTOR words more. The ends of rows and
+ * of the records, where they are no whole unit or vector, are moved word by word.
+ */
+#ifndef KERNEL
+#define SHAPES_NARROW 4
+#define UNIT_NARROW(itemsize) ((itemsize) < 4 ? 4u / (itemsize) : 1u) /* words a unit */
+#define LINE_NARROW(itemsize) (128u / (itemsize))
+/* Where word `word` of the staged records lies. */
+#define PLACE_NARROW(word, itemsize, shape) \
+    ((word) + ((shape) % 2 != 0 ? (word) / LINE_NARROW(itemsize) * UNIT_NARROW(itemsize) : 0u))
+#define THREADS_NARROW(itemsize, shape) 256u /* the most */
+#elif TILE_IS_OWN && SHAPE < SHAPES_NARROW
+
+/* A unit of a row, and word n of it. */
+#if ITEMSIZE < 4
+#define UNIT_ITEM uint32_t
+#define UNIT_LOAD GLOBAL_LOAD4
+#define UNIT_STORE GLOBAL_STORE4
+#define UNIT_WORD(unit, n) ((ITEM)((unit) >> 8 * ITEMSIZE * (n)))
+#define UNIT_WITH(unit, n, word) ((unit) | (uint32_t)(word) << 8 * ITEMSIZE * (n))
+#else
+#define UNIT_ITEM ITEM
+#define UNIT_LOAD GLOBAL_LOAD
+#define UNIT_STORE GLOBAL_STORE
+#define UNIT_WORD(unit, n) (unit)
+#define UNIT_WITH(unit, n, word) (word)
+#endif
+/* A vector of the staged records, whose first word is number `word`: padding parts it. */
+#if SHAPE % 2 == 0 || ITEMSIZE == 16
+#define RECORDS_LOAD(vector, number) (vector) = SHARED_LOAD16(PLACE_NARROW(number, ITEMSIZE, SHAPE) / V)
+#define RECORDS_STORE(number, vector) SHARED_STORE16(PLACE_NARROW(number, ITEMSIZE, SHAPE) / V, vector)
+#elif ITEMSIZE == 8
+#define RECORDS_LOAD(vector, number)                                                     \
+    TPD_UNROLL_ALL for (uint32_t half = 0; half < 2; half++) {                           \
+        const uint64_t word = SHARED_LOAD(PLACE_NARROW(number, ITEMSIZE, SHAPE) + half); \
+        (vector).word[2 * half] = (uint32_t)word;                                        \
+        (vector).word[2 * half + 1] = (uint32_t)(word >> 32);                            \
+    }
+#define RECORDS_STORE(number, vector)                                      \
+    TPD_UNROLL_ALL for (uint32_t half = 0; half < 2; half++) SHARED_STORE( \
+        PLACE_NARROW(number, ITEMSIZE, SHAPE) + half, (uint64_t)(vector).word[2 * half + 1] << 32 | (vector).word[2 * half])
+#else
+#define RECORDS_LOAD(vector, number)                                              \
+    TPD_UNROLL_ALL for (uint32_t unit = 0; unit < 4; unit++)(vector).word[unit] = \
+        SHARED_LOAD4(PLACE_NARROW(number, ITEMSIZE, SHAPE) / UNIT + unit)
+#define RECORDS_STORE(number, vector)                        \
+    TPD_UNROLL_ALL for (uint32_t unit = 0; unit < 4; unit++) \
+        SHARED_STORE4(PLACE_NARROW(number, ITEMSIZE, SHAPE) / UNIT + unit, (vector).word[unit])
+#endif
+
+KERNEL_OWN(NARROW) {
+    enum { V = TPD_VECTOR_ITEMS(ITEMSIZE), UNIT = UNIT_NARROW(ITEMSIZE), SECTOR = 32 / ITEMSIZE, ROWS_IN = SHAPE < 2 };
+    const uint32_t few = (uint32_t)(ROWS_IN ? grid.rows : grid.cols), words = grid.words;
+    const uint64_t row_words = (ROWS_IN ? grid.cols : grid.rows) * words;
+    uint64_t chunk;
+    const uint64_t matrix = tpd_divide(BLOCK, grid.tiles_down * grid.tiles_across, &chunk);
+    const uint64_t begin = chunk * grid.chunk;
+    TILE_VECTORS();
+#if SHAPE < 2
+    const uint32_t count = row_words - begin < grid.chunk ? (uint32_t)(row_words - begin) : grid.chunk;
+    const uint64_t out_first = matrix * few * row_words + begin * few, out_end = out_first + count * few;
+    /* Records for what comes too early; then the records, which lie in their parts as they will in memory. */
+    const uint32_t early = tpd_round_up(UNIT - 1, words), margin = tpd_round_up(early * few, V);
+    const uint32_t lift = margin + (uint32_t)out_first % V - early * few;
+    PHASE(thread) {
+        UNROLL for (uint32_t round = 0; round < few << grid.turns_log2; round++) {
+            const uint32_t row = round >> grid.turns_log2, unit = (round & ((1u << grid.turns_log2) - 1)) * grid.hands + thread;
+            const uint64_t at = (matrix * few + row) * row_words + begin;
+            const uint32_t late = (uint32_t)at % UNIT;
+            const uint64_t from = at - late + unit * UNIT;
+            const bool inside = unit * UNIT < count + late && from + UNIT <= grid.moves;
+            const UNIT_ITEM loaded = UNIT_LOAD(inside, from);
+            TPD_UNROLL_ALL for (uint32_t n = 0; n < UNIT; n++) {
+                const uint32_t word = unit * UNIT + n + early - late, item = words == 1 ? word : word / words;
+                const uint32_t place = lift + (item * few + row) * words + (word - item * words);
+                SHARED_STORE(PLACE_NARROW(place, ITEMSIZE, SHAPE), UNIT_WORD(loaded, n));
+            }
+        }
+    }
+    BARRIER();
+    /* The input's last words, where they are no whole unit. */
+    const uint64_t tail = grid.moves / UNIT * UNIT, in_matrix = matrix * few * row_words;
+    if (tail != grid.moves && in_matrix + few * row_words > tail && begin + count + UNIT > row_words) {
+        PHASE(thread) {
+            const uint64_t at = tail + thread;
+            uint64_t word;
+            const uint64_t row = tpd_divide(at - in_matrix, row_words, &word);
+            const bool wanted = at >= in_matrix && at < grid.moves && word >= begin && word - begin < count;
+            const uint32_t from = wanted ? (uint32_t)(word - begin) + early : 0, item = from / words;
+            const uint32_t place = wanted ? lift + (item * few + (uint32_t)row) * words + (from - item * words) : 0;
+            SHARED_STORE(PLACE_NARROW(place, ITEMSIZE, SHAPE), GLOBAL_LOAD(wanted, at));
+        }
+        BARRIER();
+    }
+    PHASE(thread) {
+        const uint64_t first = out_first / V * V;
+        const uint32_t parts = (uint32_t)((out_end - first + V - 1) / V);
+        UNROLL for (uint32_t turn = 0; turn * grid.hands < parts; turn++) {
+            const uint32_t vector = turn * grid.hands + thread;
+            const uint64_t at = first + vector * V;
+            const bool inside = vector < parts && at >= out_first && at + V <= out_end;
+            struct tpd_vector part;
+            RECORDS_LOAD(part, margin + (inside ? vector : 0) * V);
+            GLOBAL_STORE16(inside, at, part);
+        }
+        if (V > 1 && (out_first % V != 0 || out_end % V != 0)) {
+            const bool head = thread < V, other = thread < 2 * V;
+            const uint64_t at = (head ? first : out_end / V * V) + thread % V;
+            /* One vector may hold both ends: the first has it. */
+            const bool twice = !head && first == out_end / V * V && out_first % V != 0;
+            const bool cut = head ? out_first % V != 0 : out_end % V != 0;
+            const bool wanted = other && cut && !twice && at >= out_first && at < out_end;
+            const uint32_t place = wanted ? margin + (uint32_t)(at - first) : margin;
+            GLOBAL_STORE(wanted, at, SHARED_LOAD(PLACE_NARROW(place, ITEMSIZE, SHAPE)));
+        }
+    }
+#else
+    const uint64_t low = (begin > SECTOR ? begin - SECTOR : 0) / words; /* the first item of each row that is staged */
+    const uint64_t high = begin + grid.chunk < row_words ? (begin + grid.chunk + words - 1) / words : grid.rows;
+    const uint64_t in_first = (matrix * grid.rows + low) * few * words, in_end = (matrix * grid.rows + high) * few * words;
+    const uint32_t lift = (uint32_t)in_first % V, skipped = (uint32_t)(begin - low * words);
+    PHASE(thread) {
+        const uint64_t first = in_first - lift, tail = grid.moves / V * V;
+        const uint32_t parts = (uint32_t)((in_end - first + V - 1) / V); /* also a place for what is not wanted */
+        UNROLL for (uint32_t turn = 0; turn * grid.hands < parts; turn++) {
+            const uint32_t vector = turn * grid.hands + thread;
+            const uint64_t at = first + vector * V;
+            const bool inside = vector < parts && at < tail;
+            const struct tpd_vector part = GLOBAL_LOAD16(inside, at);
+            RECORDS_STORE((inside ? vector : parts) * V, part);
+        }
+        /* The input's last words, where they are no whole vector. */
+        if (V > 1 && in_end > tail) {
+            const uint64_t item = tail + thread;
+            const uint32_t place = item < in_end ? (uint32_t)(item - first) : parts * V;
+            SHARED_STORE(PLACE_NARROW(place, ITEMSIZE, SHAPE), GLOBAL_LOAD(item < in_end, item));
+        }
+    }
+    BARRIER();
+    PHASE(thread) {
+        UNROLL for (uint32_t round = 0; round < few << grid.turns_log2; round++) {
+            const uint32_t row = round >> grid.turns_log2, unit = (round & ((1u << grid.turns_log2) - 1)) * grid.hands + thread;
+            const uint64_t out_row = (matrix * few + row) * row_words, ahead = begin + unit * UNIT;
+            const uint32_t late = (uint32_t)(out_row + begin) % SECTOR;
+            const bool inside = ahead >= late && ahead - late + UNIT <= row_words;
+            const uint32_t from = inside ? skipped + unit * UNIT - late : 0;
+            UNIT_ITEM collected = {0};
+            TPD_UNROLL_ALL for (uint32_t n = 0; n < UNIT; n++) {
+                const uint32_t word = from + n, item = words == 1 ? word : word / words;
+                const uint32_t place = lift + (item * few + row) * words + (word - item * words);
+                collected = UNIT_WITH(collected, n, SHARED_LOAD(PLACE_NARROW(place, ITEMSIZE, SHAPE)));
+            }
+            UNIT_STORE(inside, out_row + ahead - late, collected);
+        }
+        /* The units in which a row begins and ends, where they are not whole. */
+        if (UNIT > 1 && (chunk == 0 || begin + grid.chunk + SECTOR > row_words)) {
+            for (uint32_t turn = 0; turn * grid.hands < few * 2 * UNIT; turn++) {
+                const uint32_t n = turn * grid.hands + thread, row = n / (2 * UNIT) % few;
+                const uint64_t out_row = (matrix * few + row) * row_words;
+                const uint32_t late = (uint32_t)(out_row + begin) % SECTOR;
+                const bool head = n / UNIT % 2 == 0;
+                const uint64_t cut = (head ? out_row : out_row + row_words) / UNIT * UNIT + n % UNIT, word = cut - out_row;
+                const bool whole = (head ? out_row : out_row + row_words) % UNIT == 0;
+                /* One unit may hold both ends: the first has it. */
+                const bool twice = !head && out_row % UNIT != 0 && out_row / UNIT == (out_row + row_words) / UNIT;
+                const bool wanted = n < few * 2 * UNIT && !whole && !twice && cut >= out_row && word < row_words &&
+                                    word + late >= begin && word + late - begin < grid.chunk;
+                const uint32_t from = wanted ? (uint32_t)(word - low * words) : 0, item = from / words;
+                const uint32_t place = lift + (item * few + row) * words + (from - item * words);
+                GLOBAL_STORE(wanted, cut, SHARED_LOAD(PLACE_NARROW(place, ITEMSIZE, SHAPE)));
+            }
+        }
+    }
+#endif
+}
+
+#undef UNIT_ITEM
+#undef UNIT_LOAD
+#undef UNIT_STORE
+#undef UNIT_WORD
+#undef UNIT_WITH
+#undef RECORDS_LOAD
+#undef RECORDS_STORE
+
+#endif
