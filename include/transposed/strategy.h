@@ -55,7 +55,7 @@ struct tpd_plan {
     uint64_t tiles_down;      /* of one matrix; 0 when nothing is staged in tiles */
     uint64_t tiles_across;
     bool goes_down;      /* blocks walk a matrix's tiles from top to bottom first, and not from left to right */
-    uint32_t chunk;      /* of each long row, in words, that a block of `narrow` has; 0: another strategy */
+    uint32_t chunk;      /* `narrow`: of each long row, in words, that a block has; `packed`: matrices; 0: another */
     uint32_t turns_log2; /* how often its threads pass over one */
     uint64_t blocks;     /* in the whole batch; may exceed one grid's 2^31 - 1 */
 };
@@ -70,8 +70,8 @@ enum tpd_status tpd_tile_parse(const char *text, struct tpd_tile *tile, struct t
 /* What `auto` takes by rule, from shape and item size alone. Never TPD_STRATEGY_AUTO. */
 enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix);
 
-/* matrix, or a shape of about as many items that the strategy takes: `vector` wants whole vectors, `narrow` few rows or columns.
- * For who shows or tries every strategy. */
+/* matrix, or a shape of about as many items that the strategy takes: `vector` wants whole vectors, `narrow` few rows or columns,
+ * `packed` small matrices. For who shows or tries every strategy. */
 struct tpd_matrix tpd_strategy_fit(enum tpd_strategy_id id, struct tpd_matrix matrix);
 
 /* Fails with TPD_UNSUPPORTED (an item size, a shape or a tile the strategy does not take, or shared_bytes > shared_most_bytes;

@@ -19,6 +19,7 @@ PICTURES = {
     "vector": "--strategy vector --itemsize 4",
     "shifted": "--strategy shifted --itemsize 4",
     "narrow": "--strategy narrow --itemsize 4 --rows 3 --cols 512",
+    "packed": "--strategy packed --itemsize 4 --rows 20 --cols 12",
     "doubles": "--tile 32x32 --itemsize 8",
     "bytes_at_33": "--stride 33 --itemsize 1 --offset 1",
     "stride_2": "--stride 2 --itemsize 4",

@@ -2,6 +2,7 @@
 #include "kernels/strategies/strategy_direct.h"
 #include "kernels/strategies/strategy_naive.h"
 #include "kernels/strategies/strategy_narrow.h"
+#include "kernels/strategies/strategy_packed.h"
 #include "kernels/strategies/strategy_padded.h"
 #include "kernels/strategies/strategy_rotated.h"
 #include "kernels/strategies/strategy_shifted.h"

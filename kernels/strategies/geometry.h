@@ -25,7 +25,7 @@ struct tpd_geometry {
     uint32_t tile_rows_log2, tile_cols_log2, pitch;
     bool goes_down;      /* blocks walk tiles from top to bottom first, and not from left to right */
     uint32_t hands;      /* threads a block */
-    uint32_t chunk;      /* of each long row, in words, that a block of `narrow` has */
+    uint32_t chunk;      /* `narrow`: of each long row, in words, that a block has; `packed`: matrices */
     uint32_t turns_log2; /* how often its threads pass over one */
 };
 
@@ -57,6 +57,15 @@ TPD_BOTH uint64_t tpd_divide(uint64_t number, uint64_t by, uint64_t *rest) {
 
 TPD_BOTH uint32_t tpd_round_up(uint32_t number, uint32_t by) {
     return (number + by - 1) / by * by;
+}
+
+/* A factor with which tpd_multiply_high() divides by `by`, which is 2 or more, any number whose product with it is below 2^32. */
+TPD_BOTH uint32_t tpd_reciprocal(uint32_t by) {
+    return UINT32_MAX / by + 1;
+}
+
+TPD_BOTH uint32_t tpd_multiply_high(uint32_t a, uint32_t b) {
+    return (uint32_t)((uint64_t)a * b >> 32);
 }
 
 /* Which tile a block has: the number of its matrix; which of its tile rows and columns. */

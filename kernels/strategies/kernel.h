@@ -91,6 +91,8 @@
     { KERNEL_AT(NAME, size, FIXED), KERNEL_AT(NAME, size, ANY) }
 #define KERNELS_OWN_1(NAME, size) \
     { KERNEL_AT(NAME, size, OWN_0) }
+#define KERNELS_OWN_2(NAME, size) \
+    { KERNEL_AT(NAME, size, OWN_0), KERNEL_AT(NAME, size, OWN_1) }
 #define KERNELS_OWN_4(NAME, size) \
     { KERNEL_AT(NAME, size, OWN_0), KERNEL_AT(NAME, size, OWN_1), KERNEL_AT(NAME, size, OWN_2), KERNEL_AT(NAME, size, OWN_3) }
 #define KERNELS_OWN__(NAME, size, shapes) KERNELS_OWN_##shapes(NAME, size)

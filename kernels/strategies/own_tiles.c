@@ -98,7 +98,7 @@ static uint32_t power_below(uint64_t number) {
 
 enum tpd_status tpd_own_tiles_NARROW(struct tpd_plan *plan, struct tpd_error *error) {
     const struct tpd_matrix *matrix = &plan->matrix;
-    const uint32_t word = plan->word_bytes, words = plan->words, unit = UNIT_NARROW(word);
+    const uint32_t word = plan->word_bytes, words = plan->words, unit = TPD_UNIT_WORDS(word);
     const bool rows_in = matrix->rows <= matrix->cols;
     const uint64_t few = rows_in ? matrix->rows : matrix->cols, row = (rows_in ? matrix->cols : matrix->rows) * words;
     plan->tile_is_default = false;
@@ -141,6 +141,40 @@ enum tpd_status tpd_own_tiles_NARROW(struct tpd_plan *plan, struct tpd_error *er
     const uint32_t vector = TPD_VECTOR_ITEMS(word), record = (uint32_t)few * words;
     const uint32_t early = rows_in ? tpd_round_up(unit - 1, words) : sector;
     const uint32_t staged = ((across * unit + early) / words + 2) * record + 4 * vector;
-    plan->shared_bytes = (uint64_t)tpd_round_up(PLACE_NARROW(staged, word, plan->kernel) + unit, vector) * word;
+    plan->shared_bytes = (uint64_t)tpd_round_up(tpd_staged(staged, word, plan->kernel % 2 != 0) + unit, vector) * word;
+    return TPD_OK;
+}
+
+/* Bytes that a block of `packed` stages: about, and the most; and what it has at least, but for the last. */
+enum { PACKED_BYTES = 16384, PACKED_BYTES_MOST = 40960 };
+
+enum tpd_status tpd_own_tiles_PACKED(struct tpd_plan *plan, struct tpd_error *error) {
+    const struct tpd_matrix *matrix = &plan->matrix;
+    const uint32_t word = plan->word_bytes, words = plan->words;
+    plan->tile_is_default = false;
+    if (tpd_matrix_items(matrix) == 0)
+        return TPD_OK;
+    const uint64_t bytes = matrix->rows * matrix->cols * matrix->itemsize;
+    if (bytes > PACKED_BYTES_MOST || matrix->rows < 2 || matrix->cols < 2)
+        return tpd_fail_limit(error, TPD_UNSUPPORTED, PACKED_BYTES_MOST, bytes,
+                              "strategy packed takes matrices of 2 x 2 items to %d bytes, and %" PRIu64 " x %" PRIu64
+                              " of %" PRIu32 " bytes is none: take auto",
+                              PACKED_BYTES_MOST, matrix->rows, matrix->cols, matrix->itemsize);
+    /* As many as fill the bytes, and the GPU; where that can be, so many that the next block's begin in a sector of their own. */
+    uint64_t most = PACKED_BYTES / bytes, shared_out = matrix->batch / BLOCKS_FEW;
+    uint32_t even = 1;
+    while (bytes * even % 32 != 0)
+        even *= 2;
+    uint32_t chunk = (uint32_t)(shared_out < most ? shared_out : most);
+    if (chunk > even)
+        chunk -= chunk % even;
+    plan->chunk = chunk > 0 ? chunk : 1;
+    plan->tile.rows = (uint32_t)matrix->rows;
+    plan->tile.cols = plan->pitch = (uint32_t)matrix->cols;
+    plan->tiles_down = plan->tiles_across = 1;
+    plan->blocks = tpd_divide_up(matrix->batch, plan->chunk);
+    plan->kernel = matrix->cols * words % 2 == 0 ? 1 : 0;
+    const uint32_t vector = TPD_VECTOR_ITEMS(word), staged = (uint32_t)(plan->chunk * bytes / word) + 3 * vector;
+    plan->shared_bytes = (uint64_t)tpd_round_up(tpd_staged(staged, word, plan->kernel != 0), vector) * word;
     return TPD_OK;
 }

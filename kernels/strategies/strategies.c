@@ -13,7 +13,7 @@ enum { TILES_NONE, TILES_KNOB, TILES_OWN };
 
 /* What `auto` asks of a matrix: a side for which it takes `shifted`; for `narrow` the other side, and items of which a block
  * has many a row. */
-enum { SHIFTED_LEAST_BYTES = 256, NARROW_LEAST_BYTES = 1024, NARROW_ITEMSIZE_MOST = 64 };
+enum { SHIFTED_LEAST_BYTES = 256, NARROW_LEAST_BYTES = 1024, STAGED_ITEMSIZE_MOST = 64 };
 
 static const struct tpd_strategy strategies[TPD_STRATEGY_COUNT] = {
 #define X(NAME, name, TILES, ITEMSIZES, summary)                                                     \
@@ -100,7 +100,7 @@ enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
     const uint64_t wide = matrix->rows < matrix->cols ? matrix->cols : matrix->rows;
     const bool vectors = word_of(matrix->itemsize) == matrix->itemsize && tpd_is_in_vectors(matrix);
     if (narrow >= 2 && narrow <= TPD_FEW_MOST && !(narrow >= TPD_TILE_LEAST && vectors) &&
-        matrix->itemsize <= NARROW_ITEMSIZE_MOST && wide >= NARROW_LEAST_BYTES / matrix->itemsize)
+        matrix->itemsize <= STAGED_ITEMSIZE_MOST && wide >= NARROW_LEAST_BYTES / matrix->itemsize)
         return TPD_STRATEGY_NARROW;
     /* Half of a narrower tile would be empty. */
     if (narrow < TPD_TILE_LEAST || word_of(matrix->itemsize) != matrix->itemsize)
@@ -116,7 +116,7 @@ enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
 }
 
 struct tpd_matrix tpd_strategy_fit(enum tpd_strategy_id id, struct tpd_matrix matrix) {
-    enum { FEW = 7 };
+    enum { FEW = 7, SIDE = 32 };
     if (id == TPD_STRATEGY_VECTOR && !tpd_is_in_vectors(&matrix)) {
         matrix.rows += (TPD_TILE_LEAST - matrix.rows % TPD_TILE_LEAST) % TPD_TILE_LEAST;
         matrix.cols += (TPD_TILE_LEAST - matrix.cols % TPD_TILE_LEAST) % TPD_TILE_LEAST;
@@ -124,6 +124,10 @@ struct tpd_matrix tpd_strategy_fit(enum tpd_strategy_id id, struct tpd_matrix ma
     if (id == TPD_STRATEGY_NARROW && matrix.rows > TPD_FEW_MOST && matrix.cols > TPD_FEW_MOST) {
         matrix.cols = matrix.rows * matrix.cols / FEW;
         matrix.rows = FEW;
+    }
+    if (id == TPD_STRATEGY_PACKED && (matrix.rows < 2 || matrix.cols < 2 || matrix.rows * matrix.cols > SIDE * SIDE)) {
+        matrix.batch = (matrix.rows * matrix.cols * matrix.batch + SIDE * SIDE - 1) / (SIDE * SIDE);
+        matrix.rows = matrix.cols = SIDE;
     }
     return matrix;
 }

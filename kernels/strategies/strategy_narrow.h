@@ -7,7 +7,7 @@
  *   Shapes 2 and 3, rows out: the records come 16 bytes an access, and each row's words are collected from them.
  * Row accesses move a unit: 4 bytes, or a word where that is more. Neighbouring lanes have neighbouring units of a row, whose
  * words lie in shared memory as many units apart as a record has words: free of conflicts where that is odd. Where it is even
- * (shapes 1 and 3) each line of 128 bytes is padded by a unit.
+ * (shapes 1 and 3) each line of 128 bytes is padded by a unit (staged.h).
  *
  * Rows begin anywhere. A loaded row is loaded from where memory begins a unit; what comes too early or too late is put into the
  * records before and after, which nobody stores. A stored row is cut where memory begins a sector of 32 bytes, as `shifted`
@@ -16,53 +16,13 @@
  */
 #ifndef KERNEL
 #define SHAPES_NARROW 4
-#define UNIT_NARROW(itemsize) ((itemsize) < 4 ? 4u / (itemsize) : 1u) /* words a unit */
-#define LINE_NARROW(itemsize) (128u / (itemsize))
-/* Where word `word` of the staged records lies. */
-#define PLACE_NARROW(word, itemsize, shape) \
-    ((word) + ((shape) % 2 != 0 ? (word) / LINE_NARROW(itemsize) * UNIT_NARROW(itemsize) : 0u))
 #define THREADS_NARROW(itemsize, shape) 256u /* the most */
 #elif TILE_IS_OWN && SHAPE < SHAPES_NARROW
 
-/* A unit of a row, and word n of it. */
-#if ITEMSIZE < 4
-#define UNIT_ITEM uint32_t
-#define UNIT_LOAD GLOBAL_LOAD4
-#define UNIT_STORE GLOBAL_STORE4
-#define UNIT_WORD(unit, n) ((ITEM)((unit) >> 8 * ITEMSIZE * (n)))
-#define UNIT_WITH(unit, n, word) ((unit) | (uint32_t)(word) << 8 * ITEMSIZE * (n))
-#else
-#define UNIT_ITEM ITEM
-#define UNIT_LOAD GLOBAL_LOAD
-#define UNIT_STORE GLOBAL_STORE
-#define UNIT_WORD(unit, n) (unit)
-#define UNIT_WITH(unit, n, word) (word)
-#endif
-/* A vector of the staged records, whose first word is number `word`: padding parts it. */
-#if SHAPE % 2 == 0 || ITEMSIZE == 16
-#define RECORDS_LOAD(vector, number) (vector) = SHARED_LOAD16(PLACE_NARROW(number, ITEMSIZE, SHAPE) / V)
-#define RECORDS_STORE(number, vector) SHARED_STORE16(PLACE_NARROW(number, ITEMSIZE, SHAPE) / V, vector)
-#elif ITEMSIZE == 8
-#define RECORDS_LOAD(vector, number)                                                     \
-    TPD_UNROLL_ALL for (uint32_t half = 0; half < 2; half++) {                           \
-        const uint64_t word = SHARED_LOAD(PLACE_NARROW(number, ITEMSIZE, SHAPE) + half); \
-        (vector).word[2 * half] = (uint32_t)word;                                        \
-        (vector).word[2 * half + 1] = (uint32_t)(word >> 32);                            \
-    }
-#define RECORDS_STORE(number, vector)                                      \
-    TPD_UNROLL_ALL for (uint32_t half = 0; half < 2; half++) SHARED_STORE( \
-        PLACE_NARROW(number, ITEMSIZE, SHAPE) + half, (uint64_t)(vector).word[2 * half + 1] << 32 | (vector).word[2 * half])
-#else
-#define RECORDS_LOAD(vector, number)                                              \
-    TPD_UNROLL_ALL for (uint32_t unit = 0; unit < 4; unit++)(vector).word[unit] = \
-        SHARED_LOAD4(PLACE_NARROW(number, ITEMSIZE, SHAPE) / UNIT + unit)
-#define RECORDS_STORE(number, vector)                        \
-    TPD_UNROLL_ALL for (uint32_t unit = 0; unit < 4; unit++) \
-        SHARED_STORE4(PLACE_NARROW(number, ITEMSIZE, SHAPE) / UNIT + unit, (vector).word[unit])
-#endif
+#include "kernels/strategies/staged.h"
 
 KERNEL_OWN(NARROW) {
-    enum { V = TPD_VECTOR_ITEMS(ITEMSIZE), UNIT = UNIT_NARROW(ITEMSIZE), SECTOR = 32 / ITEMSIZE, ROWS_IN = SHAPE < 2 };
+    enum { V = TPD_VECTOR_ITEMS(ITEMSIZE), UNIT = TPD_UNIT_WORDS(ITEMSIZE), SECTOR = 32 / ITEMSIZE, ROWS_IN = SHAPE < 2 };
     const uint32_t few = (uint32_t)(ROWS_IN ? grid.rows : grid.cols), words = grid.words;
     const uint64_t row_words = (ROWS_IN ? grid.cols : grid.rows) * words;
     uint64_t chunk;
@@ -86,7 +46,7 @@ KERNEL_OWN(NARROW) {
             TPD_UNROLL_ALL for (uint32_t n = 0; n < UNIT; n++) {
                 const uint32_t word = unit * UNIT + n + early - late, item = words == 1 ? word : word / words;
                 const uint32_t place = lift + (item * few + row) * words + (word - item * words);
-                SHARED_STORE(PLACE_NARROW(place, ITEMSIZE, SHAPE), UNIT_WORD(loaded, n));
+                SHARED_STORE(STAGED(place), UNIT_WORD(loaded, n));
             }
         }
     }
@@ -101,7 +61,7 @@ KERNEL_OWN(NARROW) {
             const bool wanted = at >= in_matrix && at < grid.moves && word >= begin && word - begin < count;
             const uint32_t from = wanted ? (uint32_t)(word - begin) + early : 0, item = from / words;
             const uint32_t place = wanted ? lift + (item * few + (uint32_t)row) * words + (from - item * words) : 0;
-            SHARED_STORE(PLACE_NARROW(place, ITEMSIZE, SHAPE), GLOBAL_LOAD(wanted, at));
+            SHARED_STORE(STAGED(place), GLOBAL_LOAD(wanted, at));
         }
         BARRIER();
     }
@@ -124,7 +84,7 @@ KERNEL_OWN(NARROW) {
             const bool cut = head ? out_first % V != 0 : out_end % V != 0;
             const bool wanted = other && cut && !twice && at >= out_first && at < out_end;
             const uint32_t place = wanted ? margin + (uint32_t)(at - first) : margin;
-            GLOBAL_STORE(wanted, at, SHARED_LOAD(PLACE_NARROW(place, ITEMSIZE, SHAPE)));
+            GLOBAL_STORE(wanted, at, SHARED_LOAD(STAGED(place)));
         }
     }
 #else
@@ -146,7 +106,7 @@ KERNEL_OWN(NARROW) {
         if (V > 1 && in_end > tail) {
             const uint64_t item = tail + thread;
             const uint32_t place = item < in_end ? (uint32_t)(item - first) : parts * V;
-            SHARED_STORE(PLACE_NARROW(place, ITEMSIZE, SHAPE), GLOBAL_LOAD(item < in_end, item));
+            SHARED_STORE(STAGED(place), GLOBAL_LOAD(item < in_end, item));
         }
     }
     BARRIER();
@@ -161,7 +121,7 @@ KERNEL_OWN(NARROW) {
             TPD_UNROLL_ALL for (uint32_t n = 0; n < UNIT; n++) {
                 const uint32_t word = from + n, item = words == 1 ? word : word / words;
                 const uint32_t place = lift + (item * few + row) * words + (word - item * words);
-                collected = UNIT_WITH(collected, n, SHARED_LOAD(PLACE_NARROW(place, ITEMSIZE, SHAPE)));
+                collected = UNIT_WITH(collected, n, SHARED_LOAD(STAGED(place)));
             }
             UNIT_STORE(inside, out_row + ahead - late, collected);
         }
@@ -180,19 +140,11 @@ KERNEL_OWN(NARROW) {
                                     word + late >= begin && word + late - begin < grid.chunk;
                 const uint32_t from = wanted ? (uint32_t)(word - low * words) : 0, item = from / words;
                 const uint32_t place = lift + (item * few + row) * words + (from - item * words);
-                GLOBAL_STORE(wanted, cut, SHARED_LOAD(PLACE_NARROW(place, ITEMSIZE, SHAPE)));
+                GLOBAL_STORE(wanted, cut, SHARED_LOAD(STAGED(place)));
             }
         }
     }
 #endif
 }
-
-#undef UNIT_ITEM
-#undef UNIT_LOAD
-#undef UNIT_STORE
-#undef UNIT_WORD
-#undef UNIT_WITH
-#undef RECORDS_LOAD
-#undef RECORDS_STORE
 
 #endif

@@ -23,6 +23,14 @@ struct tpd_vector {
 /* Items a vector. */
 #define TPD_VECTOR_ITEMS(itemsize) (16u / (itemsize))
 
+/* Words a unit, which is what a lane moves of a row: 4 bytes, or a word where that is more. */
+#define TPD_UNIT_WORDS(itemsize) ((itemsize) < 4 ? 4u / (itemsize) : 1u)
+
+/* The place of a word in memory that is staged as it lies, padded by a unit each line of 128 bytes or not at all. */
+TPD_BOTH uint32_t tpd_staged(uint32_t word, uint32_t itemsize, bool padded) {
+    return word + (padded ? word / (128 / itemsize) * TPD_UNIT_WORDS(itemsize) : 0);
+}
+
 /* Four of the eight bytes of low (0 to 3) and high (4 to 7): hexadecimal digit n of `select`, the lowest first, names byte n. */
 TPD_BOTH uint32_t tpd_permute(uint32_t low, uint32_t high, uint32_t select) {
 #ifdef __CUDA_ARCH__

@@ -155,6 +155,9 @@ static bool is_wanted(const struct tpd_cases *cases, const struct shape *shape, 
     if (one->strategy == TPD_STRATEGY_NARROW &&
         ((one->matrix.rows > 31 && one->matrix.cols > 31) || (one->matrix.itemsize > 24 && items != 0)))
         return false;
+    if (one->strategy == TPD_STRATEGY_PACKED && items != 0 &&
+        (one->matrix.rows < 2 || one->matrix.cols < 2 || one->matrix.rows * one->matrix.cols * one->matrix.itemsize > 40960))
+        return false;
     return (word || strategy->any_itemsize) && (strategy->tiled || one->tile.rows == 0);
 }
 

@@ -105,7 +105,7 @@ static void same_average(const char *what, int id, uint32_t itemsize, uint64_t f
 }
 
 /* What /stats and /v1/strategies show of 1024 x 1024: every tile is whole, so that a few blocks say what all say; but for
- * `shifted` and `narrow`, whose first and last tiles do other work. */
+ * `shifted`, `narrow` and `packed`, whose first or last blocks do other work. */
 START_TEST(few_blocks_have_the_averages_of_all) {
     static const struct tpd_tile tiles[] = {{0, 0}, {16, 16}, {16, 128}, {128, 16}, {64, 64}};
     int id = _i % TPD_STRATEGY_COUNT, t = _i / TPD_STRATEGY_COUNT;

@@ -157,12 +157,30 @@ START_TEST(narrow_moves_every_item) {
 }
 END_TEST
 
+/* Small matrices of every kind of side, in batches that end within a block, a unit and a vector. */
+START_TEST(packed_moves_every_item) {
+    static const uint32_t sizes[] = {1, 2, 4, 8, 16, 3, 6, 12, 24, 48, 7};
+    static const uint64_t sides[] = {2, 3, 5, 8, 13, 16, 31, 32};
+    static const uint64_t batches[] = {1, 2, 7, 64, 701};
+    const uint64_t rows = sides[_i];
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+        for (size_t c = 0; c < sizeof sides / sizeof *sides; c++)
+            for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
+                const uint64_t cols = sides[c];
+                if (rows * cols * sizes[s] <= 40960 && rows * cols * sizes[s] * batches[b] < 1000000)
+                    prove(TPD_STRATEGY_PACKED, (struct tpd_matrix){rows, cols, batches[b], sizes[s], TPD_DTYPE_OPAQUE}, b < 3);
+            }
+    prove(TPD_STRATEGY_PACKED, (struct tpd_matrix){200, 100, 3, 1 + (uint32_t)_i % 2, TPD_DTYPE_OPAQUE}, true);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *suite = suite_create("own_tiles");
     TCase *tests = tcase_create("own_tiles");
     tcase_add_test(tests, vector_is_ideal_on_every_side);
     tcase_add_test(tests, shifted_stores_whole_sectors);
     tcase_add_loop_test(tests, narrow_moves_every_item, 0, 31);
+    tcase_add_loop_test(tests, packed_moves_every_item, 0, 8);
     suite_add_tcase(suite, tests);
     return suite;
 }
