@@ -109,7 +109,9 @@ static void same_average(const char *what, int id, uint32_t itemsize, uint64_t f
 START_TEST(few_blocks_have_the_averages_of_all) {
     static const struct tpd_tile tiles[] = {{0, 0}, {16, 16}, {16, 128}, {128, 16}, {64, 64}};
     int id = _i % TPD_STRATEGY_COUNT, t = _i / TPD_STRATEGY_COUNT;
-    if ((t != 0 && !tpd_strategy_at((enum tpd_strategy_id)id)->tiled) || id == TPD_STRATEGY_SHIFTED || id == TPD_STRATEGY_NARROW)
+    if (t != 0 && !tpd_strategy_at((enum tpd_strategy_id)id)->tiled)
+        return;
+    if (id == TPD_STRATEGY_SHIFTED || id == TPD_STRATEGY_NARROW || id == TPD_STRATEGY_PACKED)
         return;
     for (int i = 0; i < 5; i++) {
         struct tpd_matrix matrix = {1024, 1024, 1, itemsizes[i], TPD_DTYPE_OPAQUE};
