@@ -100,8 +100,14 @@ static void run_big(enum tpd_strategy_id strategy, struct tpd_matrix matrix, con
 }
 
 /* The oracle in blocks that fit the cache: three plain loops over 2^31 items would take minutes. */
-static bool is_transpose(const unsigned char *in, const unsigned char *out, uint64_t rows, uint64_t cols) {
+static bool is_transpose(const unsigned char *in, const unsigned char *out, const struct tpd_matrix *matrix) {
     enum { BLOCK = 64 };
+    const uint64_t rows = matrix->rows, cols = matrix->cols;
+    for (uint64_t done = 1; done < matrix->batch; done++, in += rows * cols, out += rows * cols) {
+        const struct tpd_matrix one = {rows, cols, 1, 1, TPD_DTYPE_UINT8};
+        if (!is_transpose(in, out, &one))
+            return false;
+    }
     for (uint64_t r0 = 0; r0 < rows; r0 += BLOCK)
         for (uint64_t c0 = 0; c0 < cols; c0 += BLOCK)
             for (uint64_t r = r0; r < rows && r < r0 + BLOCK; r++)
@@ -123,7 +129,7 @@ START_TEST(more_than_two_to_the_31) {
     for (int id = 0; id <= TPD_STRATEGY_AUTO; id++) {
         const struct tpd_matrix matrix = tpd_strategy_fit((enum tpd_strategy_id)id, wide);
         run_big((enum tpd_strategy_id)id, matrix, in, out);
-        ck_assert_msg(is_transpose(in, out, matrix.rows, matrix.cols), "strategy %d: 2^31 items", id);
+        ck_assert_msg(is_transpose(in, out, &matrix), "strategy %d: 2^31 items", id);
     }
     run_big(TPD_STRATEGY_PADDED, many, in, out);
     ck_assert_msg(memcmp(in, out, (size_t)many.batch) == 0, "2^31 + 3 blocks");
@@ -168,7 +174,7 @@ static void *crowd_main(void *argument) {
         matrix.cols = 1 + (crowd->seed * 97 + i * 131) % 900;
         const enum tpd_strategy_id strategy = (enum tpd_strategy_id)((crowd->seed + i) % (TPD_STRATEGY_COUNT + 1));
         matrix = tpd_strategy_fit(strategy, matrix);
-        size_t bytes = (size_t)(matrix.rows * matrix.cols * matrix.itemsize);
+        size_t bytes = (size_t)(matrix.rows * matrix.cols * matrix.batch * matrix.itemsize);
         struct tpd_guarded in = tpd_guarded_make(bytes, i % 9), out = tpd_guarded_make(bytes, i % 5);
         unsigned char *expected = malloc(bytes);
         if (expected == NULL)
