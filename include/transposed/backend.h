@@ -9,7 +9,7 @@
 #ifndef TRANSPOSED_BACKEND_H
 #define TRANSPOSED_BACKEND_H
 
-#include "transposed/strategy.h"
+#include "transposed/tuning.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,6 +31,7 @@ struct tpd_device_info {
     char id[16];      /* "cpu", "cuda:0", "simt" */
     const char *kind; /* the back end's name */
     char name[128];   /* "NVIDIA H200", "AMD EPYC ..." */
+    char uuid[48];    /* "GPU-..."; "" where a device has none */
     char reason[256]; /* why it is lost or absent; "" when ready */
     enum tpd_device_state state;
     uint64_t memory_total_bytes;              /* of the device */
@@ -99,6 +100,10 @@ struct tpd_backend {
      * multiprocessor holds at once. Fails with TPD_UNSUPPORTED (more shared memory than a block may have) and as run() does. */
     enum tpd_status (*occupancy)(struct tpd_device *device, const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks,
                                  struct tpd_error *error);
+    /* Optional (NULL): takes up a table, by which AUTO without a tile goes from now on, and before that measures what the table
+     * lacks, for about budget_ns (0: nothing). Once, before the first run(). Borrows the table until close, unless it fails: as
+     * run() does; then the rules hold, and what was measured is not to be relied on. */
+    enum tpd_status (*tune)(struct tpd_device *device, uint64_t budget_ns, struct tpd_tuning *table, struct tpd_error *error);
 };
 
 /* NULL when the back end is not compiled in. */

@@ -43,6 +43,7 @@ struct tpd_config {
 #undef TPD_FIELD_TILE
 
 enum tpd_on_device_loss { TPD_LOSS_CPU, TPD_LOSS_EXIT };
+enum tpd_tune { TPD_TUNE_ON, TPD_TUNE_READ, TPD_TUNE_OFF };
 
 struct tpd_buf;
 
@@ -50,6 +51,7 @@ const char *tpd_knob_name(enum tpd_knob knob);
 /* TPD_KNOB_COUNT when there is none; dashes and underscores are the same. */
 enum tpd_knob tpd_knob_find(const char *name);
 bool tpd_knob_is_reloadable(enum tpd_knob knob);
+bool tpd_knob_has_off(enum tpd_knob knob); /* one of its words is `off`: --no-NAME says so, too */
 
 /* Every knob at its default. Cannot fail: tests/unit checks that each default passes its own bounds. */
 void tpd_config_defaults(struct tpd_config *config);

@@ -21,7 +21,8 @@ struct tpd_engine_counts {
     uint64_t host_budget_bytes, host_used_bytes; /* blocks held by requests, and set aside for them */
     uint64_t host_cached_bytes;                  /* blocks kept for the next request, part of neither */
     uint64_t pinned_bytes;                       /* page-locked, used or cached */
-    uint64_t crossover_bytes;                    /* device=auto goes to a GPU from here; 0: never */
+    /* device=auto goes to a GPU from here, by item size (tpd_tuning_size()); 0: never. */
+    uint64_t crossover_bytes[TPD_TUNING_SIZES];
 };
 
 /* Borrows config until destroy. Opens the devices that config names, warms them and starts the workers. A GPU that can't be used
@@ -70,8 +71,11 @@ uint32_t tpd_engine_device_errors(struct tpd_engine *engine, struct tpd_device_e
 /* False when a device was lost and on_device_loss says that this daemon should end. */
 bool tpd_engine_is_fit(struct tpd_engine *engine);
 void tpd_engine_counts(struct tpd_engine *engine, struct tpd_engine_counts *counts);
-/* What `auto` takes on the device it prefers, for an item size; the CPU's path without a GPU. */
-const char *tpd_engine_chosen(struct tpd_engine *engine, uint32_t itemsize);
+/* What `auto` takes on the device it prefers, for a large matrix of an item size; the CPU's path without a GPU. *cell (cell may
+ * be NULL) is what was measured for it; NULL: it is the rule's, or the configuration's. */
+const char *tpd_engine_chosen(struct tpd_engine *engine, uint32_t itemsize, const struct tpd_tuning_cell **cell);
+/* What was measured on a device; NULL: nothing, `auto` goes by rule. Stays until destroy. */
+const struct tpd_tuning *tpd_engine_tuning(struct tpd_engine *engine, uint32_t index);
 
 #ifdef __cplusplus
 }

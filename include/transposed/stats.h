@@ -46,6 +46,11 @@ void tpd_stats_rejected(struct tpd_stats *stats,
 /* /stats: recent_most rows of the ring at most; only_id != NULL: that request alone. */
 enum tpd_status tpd_stats_json(struct tpd_stats *stats, struct tpd_engine *engine, const struct tpd_config *config,
                                uint32_t recent_most, const char *only_id, struct tpd_buf *out);
+/* The ways of a cell, as members of an object: "chosen": {strategy, seconds, bytes_per_second}, "beat": the same or null, "rule".
+ */
+void tpd_stats_tuning_ways(const struct tpd_tuning_cell *cell, struct tpd_buf *out);
+/* A table: {"tuned_at", "cells": [{itemsize, shape, aligned, rows, cols, batch, tile, blocks, chosen, beat, rule}, ...]}. */
+void tpd_stats_tuning(const struct tpd_tuning *tuning, struct tpd_buf *out);
 /* /metrics: Prometheus text 0.0.4, or OpenMetrics 1.0.0. */
 enum tpd_status tpd_stats_prometheus(struct tpd_stats *stats, struct tpd_engine *engine, const struct tpd_config *config,
                                      bool openmetrics, struct tpd_buf *out);

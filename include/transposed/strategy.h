@@ -46,6 +46,7 @@ struct tpd_plan {
     struct tpd_matrix matrix; /* the input's */
     struct tpd_tile tile;     /* 0 x 0 when nothing is staged in tiles */
     bool tile_is_default;     /* the kernel with the tile compiled in */
+    uint32_t variant;         /* of the strategy's ways to cut; 0: its own choice */
     uint32_t kernel;          /* which of the strategy's */
     uint32_t threads;         /* a block */
     uint32_t word_bytes;      /* what one access moves: 1, 2, 4, 8, 16; `vector` moves 16 bytes of such items */
@@ -78,6 +79,13 @@ struct tpd_matrix tpd_strategy_fit(enum tpd_strategy_id id, struct tpd_matrix ma
  * names both), TPD_SIZE_OVERFLOW. AUTO is chosen first. A matrix without items gives 0 blocks. */
 enum tpd_status tpd_strategy_plan(enum tpd_strategy_id id, const struct tpd_matrix *matrix, struct tpd_tile tile,
                                   uint64_t shared_most_bytes, struct tpd_plan *plan, struct tpd_error *error) TPD_CHECKED;
+
+/* Ways in which a strategy cuts matrices: 0 is its own choice, matrix by matrix; 1 and up are fixed ones, for who measures which
+ * is best (tuning.h). At least 1. */
+uint32_t tpd_strategy_variants(enum tpd_strategy_id id);
+/* tpd_strategy_plan() for one of them; id is no AUTO, and variant below the number. */
+enum tpd_status tpd_strategy_plan_variant(enum tpd_strategy_id id, uint32_t variant, const struct tpd_matrix *matrix,
+                                          uint64_t shared_most_bytes, struct tpd_plan *plan, struct tpd_error *error) TPD_CHECKED;
 
 #ifdef __cplusplus
 }

@@ -32,6 +32,7 @@ static void cuda_info(struct tpd_device *device, struct tpd_device_info *info) {
     (void)snprintf(info->id, sizeof info->id, "cuda:%u", device->index % TPD_DEVICES_MOST);
     info->kind = "cuda";
     memcpy(info->name, device->properties.name, sizeof info->name - 1);
+    memcpy(info->uuid, device->properties.uuid, sizeof info->uuid - 1);
     info->memory_total_bytes = device->properties.memory_total_bytes;
     info->memory_pool_bytes = device->pool.bytes;
     info->memory_used_bytes = tpd_pool_used_bytes(&device->pool);
@@ -61,7 +62,8 @@ static enum tpd_status plan_task(const struct tpd_device *device, const struct t
                                  uint64_t *bytes, uint64_t *room, struct tpd_error *error) {
     enum tpd_status status = tpd_matrix_bytes(&task->matrix, bytes, error);
     if (status == TPD_OK)
-        status = tpd_strategy_plan(task->strategy, &task->matrix, task->tile, device->properties.shared_most_bytes, plan, error);
+        status = tpd_tuning_plan(device->tuning, task->strategy, &task->matrix, task->tile, device->properties.shared_most_bytes,
+                                 plan, error);
     if (status != TPD_OK)
         return status;
     *room = *bytes + (TPD_POOL_ALIGNMENT - *bytes % TPD_POOL_ALIGNMENT) % TPD_POOL_ALIGNMENT; /* bytes < 2^63: no overflow */
@@ -259,6 +261,7 @@ const struct tpd_backend tpd_backend_cuda = {
     .check = cuda_check,
     .run = cuda_run,
     .occupancy = cuda_occupancy,
+    .tune = tpd_cuda_tune,
     .host_alloc = cuda_host_alloc,
     .host_free = cuda_host_free,
     .errors = tpd_cuda_errors,

@@ -14,12 +14,20 @@ static int runtime_version(int *version) {
     return (int)cudaRuntimeGetVersion(version);
 }
 
+static void print_uuid(const cudaUUID_t *uuid, char *text, size_t room) {
+    const unsigned char *byte = (const unsigned char *)uuid->bytes;
+    (void)snprintf(text, room, "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", byte[0], byte[1],
+                   byte[2], byte[3], byte[4], byte[5], byte[6], byte[7], byte[8], byte[9], byte[10], byte[11], byte[12], byte[13],
+                   byte[14], byte[15]);
+}
+
 static int device_properties(int device, struct tpd_cuda_properties *properties) {
     struct cudaDeviceProp found;
     cudaError_t code = cudaGetDeviceProperties(&found, device);
     if (code != cudaSuccess)
         return (int)code;
     (void)snprintf(properties->name, sizeof properties->name, "%.*s", (int)sizeof properties->name - 1, found.name);
+    print_uuid(&found.uuid, properties->uuid, sizeof properties->uuid);
     properties->memory_total_bytes = found.totalGlobalMem;
     properties->shared_most_bytes = found.sharedMemPerBlockOptin;
     properties->compute_capability = (uint32_t)(found.major * 10 + found.minor);

@@ -23,6 +23,7 @@ struct tpd_device {
     uint32_t index;
     struct tpd_cuda_properties properties;
     uint32_t driver_version, runtime_version;
+    const struct tpd_tuning *tuning; /* borrowed; NULL: AUTO goes by rule */
     unsigned char *memory;
     struct tpd_device_pool pool;
     pthread_mutex_t lock;
@@ -46,5 +47,9 @@ bool tpd_cuda_use_open_device(void);
 enum tpd_status tpd_cuda_device_fail(struct tpd_device *device, int code, const char *doing, struct tpd_error *error);
 /* For good; wakes who waits for a lane or for memory. The first reason stays: later ones are its echo. */
 void tpd_cuda_device_lose(struct tpd_device *device, const char *reason);
+
+/* tuner.c: behind tune of the back end's table. */
+enum tpd_status tpd_cuda_tune(struct tpd_device *device, uint64_t budget_ns, struct tpd_tuning *table,
+                              struct tpd_error *error) TPD_CHECKED;
 
 #endif

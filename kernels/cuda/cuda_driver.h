@@ -16,6 +16,7 @@ extern "C" {
 
 struct tpd_cuda_properties {
     char name[128];
+    char uuid[48]; /* as nvidia-smi -L prints it */
     uint64_t memory_total_bytes;
     uint64_t shared_most_bytes;  /* a block, after opting in */
     uint32_t compute_capability; /* major * 10 + minor */

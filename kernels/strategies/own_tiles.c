@@ -24,6 +24,18 @@ static void count_tiles(struct tpd_plan *plan, uint64_t rows) {
     plan->goes_down = true;
 }
 
+/* Variants above 0: of `vector` its shapes, each in both orders of blocks; of `shifted` the other order; of those that stage
+ * matrices as they lie half and twice the bytes. */
+enum { VECTOR_VARIANTS = 1 + 2 * SHAPES_VECTOR, SHIFTED_VARIANTS = 2, STAGED_VARIANTS = 3 };
+
+uint32_t tpd_own_tiles_variants(enum tpd_strategy_id id) {
+    return id == TPD_STRATEGY_VECTOR ? VECTOR_VARIANTS : id == TPD_STRATEGY_SHIFTED ? SHIFTED_VARIANTS : STAGED_VARIANTS;
+}
+
+static uint32_t staged_bytes(uint32_t bytes, uint32_t variant) {
+    return variant == 0 ? bytes : variant == 1 ? bytes / 2 : bytes * 2;
+}
+
 /* Everything that follows from the shape, which is plan->kernel. */
 static void shape_vector(struct tpd_plan *plan, uint32_t shape) {
     const uint32_t itemsize = plan->matrix.itemsize, tiles = TILES_VECTOR(itemsize, shape);
@@ -54,6 +66,11 @@ enum tpd_status tpd_own_tiles_VECTOR(struct tpd_plan *plan, struct tpd_error *er
                         "strategy vector takes rows and columns of whole 16 bytes, and %" PRIu64 " x %" PRIu64
                         " items of %" PRIu32 " bytes are not: take auto or shifted",
                         matrix->rows, matrix->cols, matrix->itemsize);
+    if (plan->variant != 0) {
+        shape_vector(plan, (plan->variant - 1) / 2);
+        plan->goes_down = plan->variant % 2 != 0;
+        return TPD_OK;
+    }
     /* The square, unless it would be emptier than another shape by more than an eighth, or leave most of the GPU idle. Tall and
      * wide tiles one beside the other would share the sectors of their short rows. */
     struct tpd_plan best = *plan;
@@ -81,6 +98,7 @@ enum tpd_status tpd_own_tiles_SHIFTED(struct tpd_plan *plan, struct tpd_error *e
     plan->threads = THREADS_SHIFTED(itemsize, 0);
     /* A row's last vector may begin as many items later as an output row begins after a sector. */
     count_tiles(plan, plan->matrix.rows + LATE_SHIFTED(itemsize) - 1);
+    plan->goes_down = plan->variant == 0;
     plan->blocks = plan->tiles_down * plan->tiles_across * plan->matrix.batch;
     return TPD_OK;
 }
@@ -110,7 +128,8 @@ enum tpd_status tpd_own_tiles_NARROW(struct tpd_plan *plan, struct tpd_error *er
                               " has more of both: take auto, vector or shifted",
                               TPD_FEW_MOST, matrix->rows, matrix->cols);
     /* Units of a row: no more than a row has, with those that it may begin or end in. */
-    uint64_t most = tpd_divide_up(row, unit) + 32 / (unit * word), units = NARROW_BYTES / (unit * word) / few;
+    uint64_t most = tpd_divide_up(row, unit) + 32 / (unit * word),
+             units = staged_bytes(NARROW_BYTES, plan->variant) / (unit * word) / few;
     uint32_t across = power_below(units);
     while (across / 2 >= most && across / 2 >= NARROW_UNITS_LEAST)
         across /= 2;
@@ -161,7 +180,7 @@ enum tpd_status tpd_own_tiles_PACKED(struct tpd_plan *plan, struct tpd_error *er
                               " of %" PRIu32 " bytes is none: take auto",
                               PACKED_BYTES_MOST, matrix->rows, matrix->cols, matrix->itemsize);
     /* As many as fill the bytes, and the GPU; where that can be, so many that the next block's begin in a sector of their own. */
-    uint64_t most = PACKED_BYTES / bytes, shared_out = matrix->batch / BLOCKS_FEW;
+    uint64_t most = staged_bytes(PACKED_BYTES, plan->variant) / bytes, shared_out = matrix->batch / BLOCKS_FEW;
     uint32_t even = 1;
     while (bytes * even % 32 != 0)
         even *= 2;

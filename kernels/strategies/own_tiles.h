@@ -1,8 +1,8 @@
 /* own_tiles.h -- the planners of the strategies with tiles of their own, one a row with OWN in strategies.def.
  *
- * The plan comes with strategy, matrix, word_bytes and words filled in; the planner fills in the rest. Shared memory stays below
- * TPD_SHARED_STATIC_MOST: no device refuses it. Fails with TPD_UNSUPPORTED: a shape that the strategy does not take; says what it
- * would take.
+ * The plan comes with strategy, variant, matrix, word_bytes and words filled in; the planner fills in the rest. Shared memory
+ * stays below TPD_SHARED_STATIC_MOST: no device refuses it. Fails with TPD_UNSUPPORTED: a shape that the strategy does not take;
+ * says what it would take.
  */
 #ifndef TPD_OWN_TILES_H
 #define TPD_OWN_TILES_H
@@ -16,6 +16,9 @@ typedef enum tpd_status tpd_own_tiles(struct tpd_plan *plan, struct tpd_error *e
 static inline uint64_t tpd_divide_up(uint64_t number, uint64_t by) {
     return number / by + (number % by != 0);
 }
+
+/* tpd_strategy_variants() of a strategy with tiles of its own. */
+uint32_t tpd_own_tiles_variants(enum tpd_strategy_id id);
 
 /* Are the rows of the input, and those of the output, whole vectors of 16 bytes? */
 bool tpd_is_in_vectors(const struct tpd_matrix *matrix);

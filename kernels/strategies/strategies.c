@@ -164,6 +164,14 @@ static enum tpd_strategy_id choose(const struct tpd_matrix *matrix, struct tpd_t
     return tile.rows != 0 || tile.cols != 0 ? TPD_STRATEGY_PADDED : id;
 }
 
+/* Variants of the strategies that take a tile: the default one, and these. */
+static const struct tpd_tile knob_tiles[] = {{64, 64}, {32, 64}};
+enum { KNOB_TILES = sizeof knob_tiles / sizeof knob_tiles[0] };
+
+uint32_t tpd_strategy_variants(enum tpd_strategy_id id) {
+    return strategies[id].tiled ? 1 + KNOB_TILES : strategies[id].own_tiles ? tpd_own_tiles_variants(id) : 1;
+}
+
 static enum tpd_status plan_tile(struct tpd_plan *plan, struct tpd_tile tile, uint64_t shared_most_bytes,
                                  struct tpd_error *error) {
     const struct tpd_matrix *matrix = &plan->matrix;
@@ -189,8 +197,8 @@ static enum tpd_status plan_tile(struct tpd_plan *plan, struct tpd_tile tile, ui
     return TPD_OK;
 }
 
-enum tpd_status tpd_strategy_plan(enum tpd_strategy_id id, const struct tpd_matrix *matrix, struct tpd_tile tile,
-                                  uint64_t shared_most_bytes, struct tpd_plan *plan, struct tpd_error *error) {
+static enum tpd_status plan_any(enum tpd_strategy_id id, uint32_t variant, const struct tpd_matrix *matrix, struct tpd_tile tile,
+                                uint64_t shared_most_bytes, struct tpd_plan *plan, struct tpd_error *error) {
     uint64_t bytes;
     enum tpd_status status = tpd_matrix_bytes(matrix, &bytes, error);
     if (status != TPD_OK)
@@ -205,6 +213,7 @@ enum tpd_status tpd_strategy_plan(enum tpd_strategy_id id, const struct tpd_matr
                         strategy->name, matrix->itemsize);
     struct tpd_plan made = {
         .strategy = id, .matrix = *matrix, .tile_is_default = true, .word_bytes = word, .threads = TPD_STRATEGY_THREADS};
+    made.variant = variant;
     made.words = matrix->itemsize / word;
     if (strategy->tiled) {
         status = plan_tile(&made, tile, shared_most_bytes, error);
@@ -217,6 +226,18 @@ enum tpd_status tpd_strategy_plan(enum tpd_strategy_id id, const struct tpd_matr
     if (status == TPD_OK)
         *plan = made;
     return status;
+}
+
+enum tpd_status tpd_strategy_plan(enum tpd_strategy_id id, const struct tpd_matrix *matrix, struct tpd_tile tile,
+                                  uint64_t shared_most_bytes, struct tpd_plan *plan, struct tpd_error *error) {
+    return plan_any(id, 0, matrix, tile, shared_most_bytes, plan, error);
+}
+
+enum tpd_status tpd_strategy_plan_variant(enum tpd_strategy_id id, uint32_t variant, const struct tpd_matrix *matrix,
+                                          uint64_t shared_most_bytes, struct tpd_plan *plan, struct tpd_error *error) {
+    const bool is_tile = variant != 0 && strategies[id].tiled;
+    return plan_any(id, variant, matrix, is_tile ? knob_tiles[variant - 1] : (struct tpd_tile){0, 0}, shared_most_bytes, plan,
+                    error);
 }
 
 struct tpd_geometry tpd_geometry_of(const struct tpd_plan *plan) {

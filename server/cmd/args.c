@@ -48,6 +48,10 @@ static int next_long(struct tpd_args *args, const char *word, struct tpd_error *
     size_t length = equals != NULL ? (size_t)(equals - name) : strlen(name);
     if (length == 4 && memcmp(name, "help", 4) == 0 && equals == NULL)
         return TPD_ARG_HELP;
+    if (equals == NULL && strncmp(name, "no-", 3) == 0 && find_knob(args, name + 3, length - 3) && tpd_knob_has_off(args->knob)) {
+        args->value = "off";
+        return TPD_ARG_KNOB;
+    }
     int found = find_long(args, name, length);
     if (found == TPD_ARG_WRONG && find_knob(args, name, length))
         found = TPD_ARG_KNOB;

@@ -144,6 +144,9 @@ static enum tpd_status open_engine(struct run *run, struct tpd_error *error) {
     }
     tpd_config_defaults(&run->config);
     enum tpd_status status = tpd_config_set(&run->config, TPD_KNOB_devices, use, TPD_SOURCE_FLAG, error);
+    /* One job is not worth a measurement; what a daemon here has measured is. */
+    if (status == TPD_OK)
+        status = tpd_config_set(&run->config, TPD_KNOB_tune, "read", TPD_SOURCE_FLAG, error);
     if (status == TPD_OK)
         status = tpd_engine_create(&run->config, &run->engine, error);
     return status;

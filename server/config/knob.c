@@ -33,6 +33,11 @@ bool tpd_knob_is_reloadable(enum tpd_knob knob) {
     return rows[knob].reloadable;
 }
 
+bool tpd_knob_has_off(enum tpd_knob knob) {
+    uint32_t word;
+    return rows[knob].words != NULL && tpd_value_parse_word("off", rows[knob].words, &word);
+}
+
 /* Names compare with '-' as '_', so that one function serves files, flags and the environment. */
 static char folded(char letter) {
     return letter == '-' ? '_' : letter;

@@ -121,7 +121,7 @@ enum tpd_status tpd_engine_create_with(const struct tpd_config *config, const st
         status = tpd_host_pool_create(budget, gpu != NULL ? gpu->backend : NULL, &made->pool, error);
     }
     if (status == TPD_OK) {
-        made->crossover_bytes = tpd_engine_crossover(made);
+        tpd_engine_tune(made);
         status = start_threads(made, error);
     }
     if (status != TPD_OK) {
@@ -196,7 +196,8 @@ bool tpd_engine_is_small(struct tpd_engine *engine, const struct tpd_job *job, u
         return false;
     if (strcmp(job->device, tpd_backend_name(TPD_BACKEND_CPU)) == 0)
         return true;
-    return strcmp(job->device, "auto") == 0 && (engine->crossover_bytes == 0 || body_bytes < engine->crossover_bytes);
+    uint64_t crossover_bytes = tpd_engine_crossover_least(engine);
+    return strcmp(job->device, "auto") == 0 && (crossover_bytes == 0 || body_bytes < crossover_bytes);
 }
 
 static void set_deadline(struct tpd_engine *engine, struct tpd_job *job) {
@@ -276,23 +277,35 @@ void tpd_engine_counts(struct tpd_engine *engine, struct tpd_engine_counts *coun
         .host_used_bytes = pool.used_bytes,
         .host_cached_bytes = pool.cached_bytes,
         .pinned_bytes = pool.pinned_bytes,
-        .crossover_bytes = tpd_engine_first(engine, TPD_ROLE_ACCELERATOR) != NULL ? engine->crossover_bytes : 0,
     };
+    if (tpd_engine_first(engine, TPD_ROLE_ACCELERATOR) != NULL)
+        memcpy(counts->crossover_bytes, engine->crossover_bytes, sizeof counts->crossover_bytes);
 }
 
-const char *tpd_engine_chosen(struct tpd_engine *engine, uint32_t itemsize) {
+const struct tpd_tuning *tpd_engine_tuning(struct tpd_engine *engine, uint32_t index) {
+    return engine->slots[index].tuning;
+}
+
+const char *tpd_engine_chosen(struct tpd_engine *engine, uint32_t itemsize, const struct tpd_tuning_cell **cell) {
     struct tpd_slot *gpu = tpd_engine_first(engine, TPD_ROLE_ACCELERATOR);
     /* Large enough that no rule for thin or small shapes applies. */
     const struct tpd_matrix large = {.rows = 8192, .cols = 8192, .batch = 1, .itemsize = itemsize, .dtype = TPD_DTYPE_OPAQUE};
+    const struct tpd_tuning_cell *found = NULL;
+    if (cell != NULL)
+        *cell = NULL;
     if (gpu == NULL)
         return itemsize <= 16 && (itemsize & (itemsize - 1)) == 0 ? "blocked" : "generic";
     enum tpd_strategy_id strategy = (enum tpd_strategy_id)atomic_load(&engine->strategy);
     struct tpd_task task = {.matrix = large, .strategy = strategy, .tile = engine->config->tile};
     if (strategy == TPD_STRATEGY_AUTO || gpu->backend->check(gpu->device, &task, NULL) != TPD_OK) {
         struct tpd_plan plan; /* with the tile, which not every strategy takes */
-        strategy = tpd_strategy_plan(TPD_STRATEGY_AUTO, &large, task.tile, UINT64_MAX, &plan, NULL) == TPD_OK
+        if (task.tile.rows == 0)
+            found = tpd_tuning_find(gpu->tuning, &large);
+        strategy = tpd_tuning_plan(gpu->tuning, TPD_STRATEGY_AUTO, &large, task.tile, UINT64_MAX, &plan, NULL) == TPD_OK
                        ? plan.strategy
                        : tpd_strategy_choose(&large);
     }
+    if (cell != NULL)
+        *cell = found;
     return tpd_strategy_at(strategy)->name;
 }

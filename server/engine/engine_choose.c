@@ -155,7 +155,8 @@ enum tpd_status tpd_engine_choose(struct tpd_engine *engine, const struct tpd_jo
             return status;
     }
     /* A GPU that can't (its pool is too small, say) is passed over: the CPU takes everything. */
-    bool pays = engine->crossover_bytes != 0 && bytes >= engine->crossover_bytes;
+    uint64_t crossover_bytes = matrix != NULL ? tpd_engine_crossover_of(engine, matrix) : 0;
+    bool pays = crossover_bytes != 0 && bytes >= crossover_bytes;
     if (!pays || choose_among(engine, job, matrix, wish, choice, NULL) != TPD_OK) {
         enum tpd_status status = fit(engine, job, matrix, tpd_engine_first(engine, TPD_ROLE_HOST), choice, error);
         if (status != TPD_OK)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/engine/engine_internal.h"
+#include "transposed/alloc.h"
 
 static enum tpd_role role_of(enum tpd_backend_id id) {
     return id == TPD_BACKEND_CPU ? TPD_ROLE_HOST : id == TPD_BACKEND_SIMT ? TPD_ROLE_ON_REQUEST : TPD_ROLE_ACCELERATOR;
@@ -134,8 +135,10 @@ enum tpd_status tpd_engine_devices_open(struct tpd_engine *engine, struct tpd_er
 
 void tpd_engine_devices_close(struct tpd_engine *engine) {
     for (uint32_t i = 0; i < engine->slot_count; i++)
-        if (engine->slots[i].device != NULL)
+        if (engine->slots[i].device != NULL) {
             engine->slots[i].backend->close(engine->slots[i].device);
+            tpd_free(engine->slots[i].tuning);
+        }
     engine->slot_count = 0;
 }
 

@@ -32,6 +32,7 @@ struct tpd_slot {
     enum tpd_role role;
     struct tpd_device *device;   /* NULL: absent */
     struct tpd_device_info info; /* as it was at the start */
+    struct tpd_tuning *tuning;   /* owned, read by its back end; NULL: the rules hold */
     bool has_strategies;
     atomic_bool lost;
     atomic_uint_fast32_t running;
@@ -49,7 +50,7 @@ struct tpd_engine {
     const struct tpd_backend *backends[TPD_BACKEND_COUNT];
     struct tpd_slot slots[TPD_ENGINE_SLOTS_MOST];
     uint32_t slot_count;
-    uint64_t crossover_bytes;
+    uint64_t crossover_bytes[TPD_TUNING_SIZES]; /* by item size; 0: never */
     struct tpd_host_pool *pool;
     struct tpd_job_queue queue;
     struct tpd_worker workers[TPD_ENGINE_WORKERS_MOST];
@@ -87,8 +88,17 @@ enum tpd_status tpd_engine_check_need(struct tpd_engine *engine, const struct tp
 /* job_memory.c: what is to come is set aside with the next block, once the payload's cells are known. */
 void tpd_job_memory_expect_cells(struct tpd_job *job);
 
-/* engine_crossover.c: bytes from which the first accelerator's round trip beats the CPU; 0: it never does. */
-uint64_t tpd_engine_crossover(struct tpd_engine *engine);
+/* engine_tune.c: all that is measured at the start, or read from the tuning file: each accelerator's table, and the crossover.
+ * What goes wrong is logged, and the rules hold. */
+void tpd_engine_tune(struct tpd_engine *engine);
+
+/* engine_crossover.c: bytes from which an accelerator's round trip beats the CPU, by item size; 0: not seen to. False: one of
+ * them failed. */
+bool tpd_engine_measure_crossover(struct tpd_engine *engine, struct tpd_slot *gpu, struct tpd_slot *cpu, uint64_t budget_ns,
+                                  uint64_t crossover_bytes[TPD_TUNING_SIZES]);
+/* Of a matrix whose item size is known; and the least, before anything is known. 0: never. */
+uint64_t tpd_engine_crossover_of(const struct tpd_engine *engine, const struct tpd_matrix *matrix);
+uint64_t tpd_engine_crossover_least(const struct tpd_engine *engine);
 
 /* engine_work.c, the two halves of a job; each leaves status, error and times in it.
  * prepare: decodes and chooses the device. perform: transposes there and encodes; the job is over afterwards. */

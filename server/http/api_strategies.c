@@ -11,8 +11,9 @@
 #include "server/http/http_internal.h"
 #include "transposed/banks.h"
 #include "transposed/occupancy.h"
+#include "transposed/stats.h"
 
-enum { STRATEGIES_MOST_BYTES = 1 << 20, SIDE = 1024, ITEMSIZES = 5 };
+enum { STRATEGIES_MOST_BYTES = 4 << 20, SIDE = 1024, ITEMSIZES = 5 };
 
 static const uint32_t itemsizes[ITEMSIZES] = {1, 2, 4, 8, 16};
 
@@ -132,6 +133,24 @@ static void write_devices(struct tpd_buf *buf, struct tpd_exchange *request, enu
     (void)tpd_buf_text(buf, "]");
 }
 
+/* Devices on which `auto` goes by measurement. */
+static void write_tuning(struct tpd_buf *buf, struct tpd_engine *engine) {
+    bool is_first = true;
+    for (uint32_t i = 0; i < tpd_engine_device_count(engine); i++) {
+        const struct tpd_tuning *tuning = tpd_engine_tuning(engine, i);
+        struct tpd_device_info info;
+        if (tuning == NULL)
+            continue;
+        tpd_engine_device_info(engine, i, &info);
+        (void)tpd_buf_format(buf, "%s{\"device\":", is_first ? "" : ",");
+        (void)tpd_buf_json_string(buf, info.id);
+        (void)tpd_buf_text(buf, ",\"table\":");
+        tpd_stats_tuning(tuning, buf);
+        (void)tpd_buf_text(buf, "}");
+        is_first = false;
+    }
+}
+
 enum MHD_Result tpd_api_strategies(struct tpd_exchange *request) {
     if (tpd_query_check(request, NULL, 0) != TPD_OK)
         return tpd_reply_refusal(request);
@@ -157,6 +176,8 @@ enum MHD_Result tpd_api_strategies(struct tpd_exchange *request) {
         (void)tpd_buf_text(&buf, "]}");
     }
     pthread_mutex_unlock(&lock);
+    (void)tpd_buf_text(&buf, "],\"tuning\":[");
+    write_tuning(&buf, request->http->world->engine);
     (void)tpd_buf_text(&buf, "]}\n");
     return tpd_reply_buf(request, 200, "application/json", &buf);
 }

@@ -290,7 +290,7 @@ static void add_infos(struct page *page) {
     for (uint32_t i = 0; i < TPD_ITEM_CLASSES - 1 && found; i++) {
         uint32_t size = tpd_item_class_size(i);
         (void)snprintf(itemsize, sizeof itemsize, "%" PRIu32, size);
-        const char *labels[] = {"itemsize", itemsize, "strategy", tpd_engine_chosen(page->engine, size), "tile", tile,
+        const char *labels[] = {"itemsize", itemsize, "strategy", tpd_engine_chosen(page->engine, size, NULL), "tile", tile,
                                 "device",   info.id,  NULL};
         add_uint(page, TPD_METRIC_STRATEGY, labels, 1);
     }

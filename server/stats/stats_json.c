@@ -41,6 +41,24 @@ static void add_head(struct tpd_stats *stats, struct tpd_buf *out) {
                          (long)getpid());
 }
 
+static void add_crossover(struct tpd_buf *out, const char *key, uint64_t bytes) {
+    if (bytes != 0)
+        add_uint(out, key, bytes);
+    else
+        add_string(out, key, NULL);
+}
+
+/* Of the device that the engine prefers among those that were tuned. */
+static void add_tuned_at(struct tpd_engine *engine, struct tpd_buf *out) {
+    char tuned_at[TPD_ISO_TIME_BYTES];
+    const struct tpd_tuning *tuning = NULL;
+    for (uint32_t i = 0; i < tpd_engine_device_count(engine) && (tuning == NULL || tuning->at_unix_s == 0); i++)
+        tuning = tpd_engine_tuning(engine, i);
+    if (tuning != NULL)
+        tpd_iso_time(tuning->at_unix_s * 1000000000u, tuned_at);
+    add_string(out, "tuned_at", tuning != NULL && tuning->at_unix_s != 0 ? tuned_at : NULL);
+}
+
 static void add_strategy(struct tpd_engine *engine, const struct tpd_config *config, struct tpd_buf *out) {
     char tile[TPD_CONFIG_TEXT_BYTES];
     struct tpd_engine_counts counts;
@@ -51,17 +69,32 @@ static void add_strategy(struct tpd_engine *engine, const struct tpd_config *con
     add_text(out, ",");
     add_string(out, "tile", tile);
     add_text(out, ",\"chosen\":{");
+    const struct tpd_tuning_cell *cell[TPD_ITEM_CLASSES - 1];
     for (uint32_t i = 0; i < TPD_ITEM_CLASSES - 1; i++) {
         uint32_t itemsize = tpd_item_class_size(i);
         (void)tpd_buf_format(out, "%s\"%" PRIu32 "\":", i == 0 ? "" : ",", itemsize);
-        (void)tpd_buf_json_string(out, tpd_engine_chosen(engine, itemsize));
+        (void)tpd_buf_json_string(out, tpd_engine_chosen(engine, itemsize, &cell[i]));
     }
-    add_text(out, "},\"tuned_at\":null,"); /* the rule is fixed in the source: nothing was tuned on this machine */
-    if (counts.crossover_bytes != 0)
-        add_uint(out, "crossover_bytes", counts.crossover_bytes);
-    else
-        add_text(out, "\"crossover_bytes\":null");
-    add_text(out, "}");
+    add_text(out, "},\"figures\":{");
+    bool is_first = true;
+    for (uint32_t i = 0; i < TPD_ITEM_CLASSES - 1; i++) {
+        if (cell[i] == NULL)
+            continue;
+        (void)tpd_buf_format(out, "%s\"%" PRIu32 "\":{", is_first ? "" : ",", tpd_item_class_size(i));
+        tpd_stats_tuning_ways(cell[i], out);
+        add_text(out, "}");
+        is_first = false;
+    }
+    add_text(out, "},");
+    add_tuned_at(engine, out);
+    add_text(out, ",");
+    add_crossover(out, "crossover_bytes", counts.crossover_bytes[tpd_tuning_size(4)]);
+    add_text(out, ",\"crossover_bytes_by_itemsize\":{");
+    for (uint32_t size = 0; size < TPD_TUNING_SIZES; size++) {
+        add_text(out, size == 0 ? "" : ",");
+        add_crossover(out, tpd_tuning_size_name(size), counts.crossover_bytes[size]);
+    }
+    add_text(out, "}}");
 }
 
 static void add_devices(struct tpd_engine *engine, struct tpd_buf *out) {

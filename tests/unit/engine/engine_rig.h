@@ -154,11 +154,11 @@ RIG_BACKEND(rig_cpu)
 RIG_BACKEND(rig_simt)
 
 static const struct tpd_backend rig_gpu_table = {"cuda",  rig_gpu_count,  rig_gpu_open,  rig_close, rig_info, rig_check,
-                                                 rig_run, rig_host_alloc, rig_host_free, NULL,      NULL};
+                                                 rig_run, rig_host_alloc, rig_host_free, NULL,      NULL,     NULL};
 static const struct tpd_backend rig_cpu_table = {"cpu",   rig_cpu_count, rig_cpu_open, rig_close, rig_info, rig_check,
-                                                 rig_run, NULL,          NULL,         NULL,      NULL};
+                                                 rig_run, NULL,          NULL,         NULL,      NULL,     NULL};
 static const struct tpd_backend rig_simt_table = {"simt",  rig_simt_count, rig_simt_open, rig_close, rig_info, rig_check,
-                                                  rig_run, NULL,           NULL,          NULL,      NULL};
+                                                  rig_run, NULL,           NULL,          NULL,      NULL,     NULL};
 
 /* What the engine reads of a configuration, with small limits. */
 static inline struct tpd_config rig_config(void) {
@@ -170,6 +170,8 @@ static inline struct tpd_config rig_config(void) {
     config.queue_depth = 64;
     config.queue_timeout = 60000000000u;
     config.on_device_loss = TPD_LOSS_CPU;
+    config.tune_budget = 1500000000;
+    (void)snprintf(config.tune_file, sizeof config.tune_file, "none");
     return config;
 }
 
@@ -188,6 +190,12 @@ static inline struct tpd_engine *rig_engine(const struct tpd_config *config) {
     return engine;
 }
 
+/* For every item size. */
+static inline void rig_crossover(struct tpd_engine *engine, uint64_t bytes) {
+    for (int size = 0; size < TPD_TUNING_SIZES; size++)
+        engine->crossover_bytes[size] = bytes;
+}
+
 /* The engine with a GPU that `auto` takes from the first byte on. */
 static inline struct tpd_engine *rig_engine_gpu(const struct tpd_config *config, uint32_t devices) {
     rig_gpu.devices = devices;
@@ -195,8 +203,9 @@ static inline struct tpd_engine *rig_engine_gpu(const struct tpd_config *config,
     atomic_store(&rig_cpu.is_idle, true);
     rig_cpu.base_ns = 1000000;
     struct tpd_engine *engine = rig_engine(config);
-    ck_assert_uint_eq(engine->crossover_bytes, 4096);
-    engine->crossover_bytes = 1;
+    for (int size = 0; size < TPD_TUNING_SIZES; size++)
+        ck_assert_uint_eq(engine->crossover_bytes[size], size == TPD_TUNING_SIZES - 1 ? 4032 : 4096);
+    rig_crossover(engine, 1);
     rig_cpu.base_ns = 0;
     atomic_store(&rig_gpu.is_idle, false);
     atomic_store(&rig_cpu.is_idle, false);

@@ -55,11 +55,20 @@ void tpd_engine_counts(struct tpd_engine *engine, struct tpd_engine_counts *coun
                                          .host_used_bytes = 300,
                                          .host_cached_bytes = 200,
                                          .pinned_bytes = 400,
-                                         .crossover_bytes = fake_crossover_bytes};
+                                         .crossover_bytes = {1, 2, fake_crossover_bytes, 8, 16, 32}};
 }
 
-const char *tpd_engine_chosen(struct tpd_engine *engine, uint32_t itemsize) {
+static struct tpd_tuning fake_tuning;
+
+const struct tpd_tuning *tpd_engine_tuning(struct tpd_engine *engine, uint32_t index) {
     (void)engine;
+    return index == 0 && fake_tuning.cells != 0 ? &fake_tuning : NULL;
+}
+
+const char *tpd_engine_chosen(struct tpd_engine *engine, uint32_t itemsize, const struct tpd_tuning_cell **cell) {
+    (void)engine;
+    if (cell != NULL)
+        *cell = itemsize == 4 && fake_tuning.cells != 0 ? &fake_tuning.cell[2][1][TPD_SHAPE_LARGE] : NULL;
     return itemsize == 1 ? "direct" : "padded";
 }
 

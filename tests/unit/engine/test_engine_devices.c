@@ -21,8 +21,8 @@ START_TEST(without_a_gpu) {
     expect_device(engine, 2, "simt", TPD_STATE_READY, "");
     struct tpd_engine_counts counts;
     tpd_engine_counts(engine, &counts);
-    ck_assert_uint_eq(counts.crossover_bytes, 0);
-    ck_assert_str_eq(tpd_engine_chosen(engine, 4), "blocked");
+    ck_assert_uint_eq(counts.crossover_bytes[2], 0);
+    ck_assert_str_eq(tpd_engine_chosen(engine, 4, NULL), "blocked");
     rig_engine_end(engine);
 }
 END_TEST
@@ -132,10 +132,10 @@ START_TEST(wishes_with_gpus) {
     ck_assert_str_eq(place(engine, "cuda", TPD_STRATEGY_AUTO, false, 4, &status), "cuda:1");
     ck_assert_str_eq(place(engine, "cuda:0", TPD_STRATEGY_AUTO, false, 4, &status), "cuda:0");
     atomic_store(&engine->slots[0].running, 0);
-    engine->crossover_bytes = 8001; /* one byte more than the matrix has */
+    rig_crossover(engine, 8001); /* one byte more than the matrix has */
     ck_assert_str_eq(place(engine, "auto", TPD_STRATEGY_AUTO, false, 4, &status), "cpu");
     ck_assert_str_eq(place(engine, "auto", TPD_STRATEGY_PADDED, true, 4, &status), "cuda:0");
-    engine->crossover_bytes = 8000;
+    rig_crossover(engine, 8000);
     ck_assert_str_eq(place(engine, "auto", TPD_STRATEGY_AUTO, false, 4, &status), "cuda:0");
     rig_gpu.most_bytes = 7999; /* too large for the GPU: auto passes over it, a wish is refused */
     ck_assert_str_eq(place(engine, "auto", TPD_STRATEGY_AUTO, false, 4, &status), "cpu");
@@ -168,7 +168,7 @@ START_TEST(configured_strategy) {
     ck_assert_int_eq(strategy_run(engine, TPD_STRATEGY_AUTO, 4), TPD_STRATEGY_SWAPPED);
     ck_assert_int_eq(strategy_run(engine, TPD_STRATEGY_ROTATED, 4), TPD_STRATEGY_ROTATED);
     ck_assert_int_eq(strategy_run(engine, TPD_STRATEGY_AUTO, 12), TPD_STRATEGY_AUTO);
-    ck_assert_str_eq(tpd_engine_chosen(engine, 4), "swapped");
+    ck_assert_str_eq(tpd_engine_chosen(engine, 4, NULL), "swapped");
     changed = config;
     (void)snprintf(changed.strategy, sizeof changed.strategy, "naive");
     tpd_engine_reconfigure(engine, &changed);
@@ -176,7 +176,7 @@ START_TEST(configured_strategy) {
     (void)snprintf(changed.strategy, sizeof changed.strategy, "auto");
     tpd_engine_reconfigure(engine, &changed);
     ck_assert_int_eq(strategy_run(engine, TPD_STRATEGY_AUTO, 4), TPD_STRATEGY_AUTO);
-    ck_assert_str_eq(tpd_engine_chosen(engine, 4), "vector");
+    ck_assert_str_eq(tpd_engine_chosen(engine, 4, NULL), "vector");
     rig_engine_end(engine);
 }
 END_TEST
@@ -192,14 +192,14 @@ START_TEST(crossover_is_measured) {
     struct tpd_engine *engine = rig_engine(&config);
     struct tpd_engine_counts counts;
     tpd_engine_counts(engine, &counts);
-    ck_assert_uint_ge(counts.crossover_bytes, 256 << 10);
-    ck_assert_uint_le(counts.crossover_bytes, 4 << 20);
+    ck_assert_uint_ge(counts.crossover_bytes[2], 256 << 10);
+    ck_assert_uint_le(counts.crossover_bytes[2], 4 << 20);
     rig_engine_end(engine);
     rig_gpu.base_ns = 5000000; /* never within what is measured */
     rig_cpu.ns_per_64kib = 1000;
     engine = rig_engine(&config);
     tpd_engine_counts(engine, &counts);
-    ck_assert_uint_eq(counts.crossover_bytes, 0);
+    ck_assert_uint_eq(counts.crossover_bytes[2], 0);
     rig_engine_end(engine);
 }
 END_TEST

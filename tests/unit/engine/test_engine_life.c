@@ -275,8 +275,8 @@ START_TEST(loss_is_redone_on_the_cpu) {
     ck_assert_int_eq(tpd_engine_check(engine, &job, NULL, &error), TPD_DEVICE_LOST);
     struct tpd_engine_counts counts;
     tpd_engine_counts(engine, &counts);
-    ck_assert_uint_eq(counts.crossover_bytes, 0);
-    ck_assert_str_eq(tpd_engine_chosen(engine, 4), "blocked");
+    ck_assert_uint_eq(counts.crossover_bytes[2], 0);
+    ck_assert_str_eq(tpd_engine_chosen(engine, 4, NULL), "blocked");
     rig_engine_end(engine);
 }
 END_TEST

@@ -151,7 +151,7 @@ START_TEST(small_is_what_the_cpu_does) {
     tpd_job_init(&job);
     ck_assert(tpd_engine_is_small(engine, &job, 4096));
     ck_assert(!tpd_engine_is_small(engine, &job, (64 << 10) + 1));
-    engine->crossover_bytes = 2048;
+    rig_crossover(engine, 2048);
     ck_assert(!tpd_engine_is_small(engine, &job, 4096));
     ck_assert(tpd_engine_is_small(engine, &job, 2047));
     (void)snprintf(job.device, sizeof job.device, "cpu");
