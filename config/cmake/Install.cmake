@@ -15,10 +15,10 @@ set_target_properties(tpd_archive PROPERTIES OUTPUT_NAME transposed LINKER_LANGU
 install(TARGETS tpd_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 
 # The contracts of kernels/; those of the daemon's floors are nobody else's.
-foreach(header alloc backend banks block buf clock matrix occupancy patterns status strategy transposed)
+foreach(header alloc backend banks block buf clock matrix occupancy patterns status strategy transposed tuning)
   install(FILES include/transposed/${header}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/transposed COMPONENT library)
 endforeach()
-foreach(table backends dtypes status strategies)
+foreach(table backends dtypes status strategies tuning)
   install(FILES include/transposed/tbl/${table}.def DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/transposed/tbl COMPONENT library)
 endforeach()
 

@@ -35,6 +35,7 @@ struct way {
 struct tuner {
     struct tpd_device *device;
     void *stream, *from, *to;
+    void *random; /* page-locked: FILL_BYTES */
     unsigned char *in, *out;
     uint64_t filled_bytes, deadline_ns;
     int code; /* the first that was not 0 */
@@ -79,23 +80,15 @@ static uint64_t time_ns(struct tuner *tuner, const struct tpd_plan *plan, uint32
 /* So that what is moved is nobody's zeros, which some memories are quicker with. */
 static void fill(struct tuner *tuner, uint64_t bytes) {
     const struct tpd_cuda_calls *calls = tuner->device->calls;
-    void *memory = NULL;
-    if (failed(tuner, calls->host_alloc(&memory, FILL_BYTES), "page-locking memory"))
-        return;
-    uint32_t *word = memory, state = 1;
-    for (uint32_t i = 0; i < FILL_BYTES / sizeof *word; i++)
-        word[i] = state = state * 1664525u + 1013904223u;
-    for (uint64_t at = tuner->filled_bytes; at < bytes && tuner->code == 0; at += FILL_BYTES) {
-        const uint64_t left = bytes - at, count = left < FILL_BYTES ? left : FILL_BYTES;
-        (void)failed(tuner, calls->copy_in(tuner->in + at, memory, count, tuner->stream), "copying random bytes");
+    int code = 0;
+    for (uint64_t at = tuner->filled_bytes; at < bytes && code == 0; at += FILL_BYTES) {
+        const uint64_t left = bytes - at;
+        code = calls->copy_in(tuner->in + at, tuner->random, left < FILL_BYTES ? left : FILL_BYTES, tuner->stream);
     }
-    const int drained = calls->stream_wait(tuner->stream); /* in any case: the copies read what is freed next */
-    if (tuner->code == 0)
-        (void)failed(tuner, drained, "copying random bytes");
-    const int freed = calls->host_free(memory);
-    if (tuner->code == 0)
-        (void)failed(tuner, freed, "freeing page-locked memory");
-    tuner->filled_bytes = bytes;
+    if (code == 0)
+        code = calls->stream_wait(tuner->stream);
+    if (!failed(tuner, code, "copying random bytes"))
+        tuner->filled_bytes = bytes;
 }
 
 static bool is_same(const struct tpd_plan *a, const struct tpd_plan *b) {
@@ -253,31 +246,49 @@ static void open_tuner(struct tuner *tuner) {
         code = calls->event_create(&tuner->from);
     if (code == 0)
         code = calls->event_create(&tuner->to);
-    (void)failed(tuner, code, "making a stream and its events");
+    if (code == 0)
+        code = calls->host_alloc(&tuner->random, FILL_BYTES);
+    if (failed(tuner, code, "making a stream, its events and page-locked memory"))
+        return;
+    uint32_t *word = tuner->random, state = 1;
+    for (uint32_t i = 0; i < FILL_BYTES / sizeof *word; i++)
+        word[i] = state = state * 1664525u + 1013904223u;
 }
 
-/* A stream that does not come to rest still writes to the pool: the device is given up, as after a run. */
+static int first_of(int code, int later) {
+    return code != 0 ? code : later;
+}
+
+/* A stream that does not come to rest still reads our memory and writes to the pool: the device is given up, as after a run, and
+ * the memory left where it is. */
 static enum tpd_status close_tuner(struct tuner *tuner, struct tpd_error *error) {
     struct tpd_device *device = tuner->device;
+    const struct tpd_cuda_calls *calls = device->calls;
     struct tpd_error words = {.text = ""};
     enum tpd_status status = TPD_OK;
+    bool at_rest = true;
     if (tuner->code != 0)
         status = tpd_cuda_device_fail(device, tuner->code, tuner->doing, &words);
-    int code = tuner->stream != NULL ? device->calls->stream_wait(tuner->stream) : 0;
+    int code = tuner->stream != NULL ? calls->stream_wait(tuner->stream) : 0;
     if (code != 0) {
         status = tpd_cuda_device_fail(device, code, "waiting for the tuner's stream", &words);
-        if (status != TPD_DEVICE_LOST && device->calls->stream_wait(tuner->stream) != 0) {
-            tpd_cuda_device_lose(device, words.text);
-            status = TPD_DEVICE_LOST;
-        }
+        at_rest = status == TPD_DEVICE_LOST || calls->stream_wait(tuner->stream) == 0;
     }
-    code = tuner->stream != NULL ? device->calls->stream_destroy(tuner->stream) : 0;
+    if (!at_rest) {
+        tpd_cuda_device_lose(device, words.text);
+        status = TPD_DEVICE_LOST;
+    }
+    code = tuner->random != NULL && at_rest ? calls->host_free(tuner->random) : 0;
+    if (tuner->stream != NULL)
+        code = first_of(code, calls->stream_destroy(tuner->stream));
     if (tuner->from != NULL)
-        code |= device->calls->event_destroy(tuner->from);
+        code = first_of(code, calls->event_destroy(tuner->from));
     if (tuner->to != NULL)
-        code |= device->calls->event_destroy(tuner->to);
+        code = first_of(code, calls->event_destroy(tuner->to));
     if (code != 0 && status == TPD_OK)
-        status = tpd_cuda_device_fail(device, code, "giving back the tuner's stream", &words);
+        status = tpd_cuda_device_fail(device, code, "giving back what the tuner had", &words);
+    else if (code != 0)
+        (void)calls->last_error();
     if (status != TPD_OK && error != NULL)
         *error = words;
     return status;

@@ -87,13 +87,12 @@ enum tpd_tuning_shape tpd_tuning_shape_of(const struct tpd_matrix *matrix, bool 
     return TPD_SHAPE_COUNT;
 }
 
+/* The whole square root of a number below 2^40. */
 static uint64_t root_of(uint64_t number) {
-    uint64_t root = 1;
-    while (root * root < number)
-        root *= 2;
-    for (uint64_t bit = root / 2; bit > 0; bit /= 2)
-        if ((root - bit) * (root - bit) >= number)
-            root -= bit;
+    uint64_t root = 0;
+    for (uint64_t bit = 1 << 19; bit > 0; bit /= 2)
+        if ((root + bit) * (root + bit) <= number)
+            root += bit;
     return root;
 }
 

@@ -32,6 +32,7 @@ struct handle {
     uint32_t queued;
     struct handle *stream; /* where an event was recorded last */
     bool reached;
+    uint64_t clock_ns; /* of a stream, by what kernels cost; of an event, when it was reached */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -43,6 +44,7 @@ static struct {
     uint32_t slow_ms, mistakes, waiting, most_waiting;
     char mistake[128];
     bool failed;
+    uint64_t (*price)(const struct tpd_plan *plan);
 } fake;
 
 /* A thread's device, as CUDA keeps it: -1 until it chose one. */
@@ -116,9 +118,13 @@ static void perform(struct handle *stream) {
             memcpy(operation->to, operation->from, operation->bytes);
             break;
         case LAUNCH:
-            tpd_transpose_ref(&operation->plan.matrix, operation->from, operation->to);
+            if (fake.price != NULL)
+                stream->clock_ns += fake.price(&operation->plan);
+            else
+                tpd_transpose_ref(&operation->plan.matrix, operation->from, operation->to);
             break;
         case RECORD:
+            operation->event->clock_ns = stream->clock_ns;
             operation->event->reached = true;
             break;
         }
@@ -181,6 +187,7 @@ static int device_properties(int device, struct tpd_cuda_properties *properties)
     if (code == 0) {
         memset(properties, 0, sizeof *properties);
         (void)snprintf(properties->name, sizeof properties->name, "Fake GPU");
+        (void)snprintf(properties->uuid, sizeof properties->uuid, "GPU-00000000-0000-0000-0000-000000000000");
         properties->memory_total_bytes = fake.memory_bytes;
         properties->shared_most_bytes = 227 * 1024;
         properties->compute_capability = 90;
@@ -315,7 +322,8 @@ static int event_wait(void *event) {
 static int event_elapsed(float *milliseconds, void *from, void *to) {
     int code = enter();
     if (code == 0 && is(from, EVENT) && is(to, EVENT) && ((struct handle *)from)->reached && ((struct handle *)to)->reached)
-        *milliseconds = 0.25f;
+        *milliseconds =
+            fake.price == NULL ? 0.25f : (float)(((struct handle *)to)->clock_ns - ((struct handle *)from)->clock_ns) * 1e-6f;
     else if (code == 0)
         code = 600; /* not ready */
     return leave(code);
@@ -433,6 +441,10 @@ void fake_cuda_machine(int count_code, int count, int version) {
 
 void fake_cuda_slow(uint32_t milliseconds) {
     fake.slow_ms = milliseconds;
+}
+
+void fake_cuda_price(uint64_t (*price)(const struct tpd_plan *plan)) {
+    fake.price = price;
 }
 
 bool fake_cuda_failed(void) {

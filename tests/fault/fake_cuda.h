@@ -19,6 +19,8 @@ void fake_cuda_reset(uint64_t memory_bytes, uint64_t nth, int code);
 void fake_cuda_machine(int count_code, int count, int driver_version);
 /* Milliseconds that each kernel takes. */
 void fake_cuda_slow(uint32_t milliseconds);
+/* While it is set a kernel takes the nanoseconds that it says, by the events' clock alone, and moves nothing. NULL: as before. */
+void fake_cuda_price(uint64_t (*price)(const struct tpd_plan *plan));
 bool fake_cuda_failed(void);       /* the nth call came */
 uint64_t fake_cuda_calls(void);    /* so far */
 uint32_t fake_cuda_held(void);     /* memory, streams and events not given back */
