@@ -295,6 +295,7 @@ static enum tpd_status close_tuner(struct tuner *tuner, struct tpd_error *error)
 }
 
 enum tpd_status tpd_cuda_tune(struct tpd_device *device, uint64_t budget_ns, struct tpd_tuning *table, struct tpd_error *error) {
+    device->tuning = NULL;
     if (budget_ns != 0) {
         struct tuner *tuner = tpd_alloc_zero(1, sizeof *tuner);
         if (tuner == NULL)

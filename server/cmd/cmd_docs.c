@@ -33,6 +33,8 @@ static void print_options_of(enum tpd_command_id command) {
         struct tpd_knob_text text;
         tpd_knob_describe((enum tpd_knob)i, &text);
         printf(" %s", text.flag);
+        if (tpd_knob_has_off((enum tpd_knob)i))
+            printf(" --no-%s", text.flag + 2);
     }
     if (command == TPD_COMMAND_HELP) {
         printf(" ");

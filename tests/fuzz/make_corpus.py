@@ -19,6 +19,10 @@ for rows, cols, batch, itemsize, dtype in [(2, 3, 0, 0, 9), (3, 2, 5, 0, 2), (1,
     (raw / f"{rows}x{cols}-{dtype}-{itemsize}").write_bytes(bytes([rows, cols, batch, itemsize, dtype]) + bytes(i * 37 % 256 for i in range(count)))
 TEXTS = {
     "accept": ["*/*", "application/json;q=0.5, application/x-npy", "text/html, application/*;q=0.1", 'application/json;x="a,\\"b";q=1', "a.npy", "[1]"],
+    "tuning": ["device D\nhost C; threads 2\nat 1700000000\ncrossover 1 2 3 4 5 6\n"
+               "cell 4 aligned large 67108864 vector 2 32000 shifted 0 40000 vector 0 33000\ncell other any tiny 65536 direct 0 2000 - 0 0 direct 0 2000\n",
+               "device D\nhost\nat 0\ncrossover 0 0 0 0 0 0\n", "transposed-tuning 1\ndevice X\nend 0000000000000000\n", "transposed-tuning 2\n",
+               "device D\nhost\nat 1\ncrossover 1 2 3 4 5 99999999999999999999\n", "device E\n", "root:x:0:0\n"],
     "number": ["\x09" + "1.5", "\x0c" + "5e-324", "\x05" + "65504", "\x06" + "1e38", "\x0d" + "[1,-2.5]", "\x02" + "255", "\x0a" + "-1e18", "\x00true",
                "\x0f" + "448", "\x10" + '"-Infinity"', "\x0bnull", "\x05" + "0.000061005353927612305"],
 }

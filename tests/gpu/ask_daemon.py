@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """ask_daemon.py CARRIED -- starts the daemon on the GPU, asks it with curl, checks with numpy; prints Markdown.
 
-Three starts are timed to the first 200 of /readyz. Then 8192 x 8192 float32 goes in as raw bytes and as .npy, twice each,
+Three starts are timed to the first 200 of /readyz: the first measures the strategies, the others read what it wrote. Then 8192 x 8192 float32 goes in as raw bytes and as .npy, twice each,
 and /stats is asked what each request's kernel took.
 """
 import http.client
@@ -19,6 +19,7 @@ import numpy
 
 SIDE = 8192
 START_MOST_S = 3.0  # the bar: start to /readyz 200 on a machine with a GPU
+BUDGET_S = 1.5  # tune_budget, once a GPU
 
 
 def free_port():
@@ -37,12 +38,13 @@ def get(port, path):
 
 
 class Daemon:
-    def __init__(self, carried, log):
+    def __init__(self, carried, log, folder):
         self.port = free_port()
         self.log = log
         began = time.monotonic()
         self.process = subprocess.Popen(
-            [os.path.join(carried, "bin", "transposed"), "serve", "--listen", f"127.0.0.1:{self.port}", "--admin-listen", "off"],
+            [os.path.join(carried, "bin", "transposed"), "serve", "--listen", f"127.0.0.1:{self.port}", "--admin-listen", "off",
+             "--tune-file", os.path.join(folder, "tuning")],
             stderr=log, env=dict(os.environ, LD_LIBRARY_PATH=os.path.join(carried, "lib")))
         while True:
             try:
@@ -84,12 +86,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder, open(os.path.join(folder, "log"), "w+", encoding="utf-8") as log:
         starts = []
         for _ in range(2):
-            daemon = Daemon(carried, log)
+            daemon = Daemon(carried, log, folder)
             starts.append(daemon.ready_s)
             good &= daemon.stop() == 0
-        daemon = Daemon(carried, log)
+        daemon = Daemon(carried, log, folder)
         starts.append(daemon.ready_s)
-        good &= max(starts) <= START_MOST_S
+        good &= starts[0] <= START_MOST_S + BUDGET_S and max(starts[1:]) <= START_MOST_S
 
         matrix = numpy.random.default_rng(7).integers(0, 2**32, (SIDE, SIDE), dtype=numpy.uint32).view(numpy.float32)
         bits = matrix.view(numpy.uint32)
@@ -114,7 +116,7 @@ def main():
         stats = json.loads(get(daemon.port, "/stats")[1])
         good &= daemon.stop() == 0
 
-    print("Start to `/readyz` 200: " + ", ".join(f"{s:.2f} s" for s in starts) + f" (bar: {START_MOST_S:.0f} s).\n")
+    print("Start to `/readyz` 200: " + ", ".join(f"{s:.2f} s" for s in starts) + f" (bar: {START_MOST_S:.0f} s, and {BUDGET_S} s more for the first, which tunes).\n")
     print(f"{SIDE}×{SIDE} float32, random bits (NaN payloads too), each answer compared with numpy's `.T` bit for bit; times from `/stats`.\n")
     print("| format | device | strategy | tile | receive ms | h2d ms | kernel_ns | kernel GB/s | d2h ms | total ms | answer |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
@@ -123,8 +125,7 @@ def main():
         print(f"| {name} | {r['device']} | {r['strategy']} | {r['tile']} | {r['receive_ns'] / 1e6:.1f} | {r['h2d_ns'] / 1e6:.2f} | {r['kernel_ns']} "
               f"| {rate:.0f} | {r['d2h_ns'] / 1e6:.2f} | {r['total_ns'] / 1e6:.1f} | {'right' if right else 'WRONG'} |")
     print(f"\n`Server-Timing` of the last: `{rows[-1][2].get('server-timing', '')}`\n")
-    crossover = stats["strategy"]["crossover_bytes"]
-    print(f"`device=auto` goes to the GPU {'never' if crossover is None else f'from {crossover} bytes'} (`crossover_bytes`, measured at the start).\n")
+    print("What the start measured, in `/stats`:\n\n```json\n" + json.dumps(stats["strategy"], indent=1) + "\n```\n")
     print("The GPU in `/stats`:\n\n```json\n" + json.dumps(stats["devices"][0], indent=1) + "\n```")
     return 0 if good else 1
 

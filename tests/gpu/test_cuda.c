@@ -210,6 +210,39 @@ START_TEST(eight_threads) {
 }
 END_TEST
 
+/* Every way that the tuner may choose, by tables that know no other. */
+START_TEST(every_variant) {
+    static const uint64_t shapes[][3] = {{144, 272, 1}, {67, 129, 3}, {3, 5001, 1}, {4001, 17, 1}, {5, 3, 3000}, {2048, 1040, 1}};
+    static struct tpd_tuning table;
+    for (int id = 0; id < TPD_STRATEGY_COUNT; id++)
+        for (uint32_t variant = 1; variant < tpd_strategy_variants((enum tpd_strategy_id)id); variant++) {
+            struct tpd_tuning_cell *cell = &table.cell[0][0][0];
+            for (size_t i = 0; i < sizeof table.cell / sizeof *cell; i++)
+                cell[i] = (struct tpd_tuning_cell){.bytes = 1, .best = {(enum tpd_strategy_id)id, variant, 1}};
+            table.cells = sizeof table.cell / sizeof *cell;
+            ck_assert_ok(cuda->tune(device, 0, &table, &error), error);
+            for (uint32_t size = 0; size < TPD_TUNING_SIZES; size++)
+                for (size_t s = 0; s < sizeof shapes / sizeof *shapes - (quick ? 1 : 0); s++)
+                    prove(TPD_STRATEGY_AUTO, shapes[s][0], shapes[s][1], shapes[s][2], tpd_tuning_itemsize(size));
+        }
+}
+END_TEST
+
+/* What it measured is used, and answers are right; then the rules again. */
+START_TEST(tuned_by_measurement) {
+    static struct tpd_tuning table, none;
+    ck_assert_ok(cuda->tune(device, quick ? 200000000 : 1500000000, &table, &error), error);
+    printf("%" PRIu32 " cells tuned\n", table.cells);
+    ck_assert(quick || table.cells > 50);
+    for (uint32_t size = 0; size < TPD_TUNING_SIZES; size++)
+        for (uint64_t side = 2; side < (quick ? 100 : 3000); side += side / 2) {
+            prove(TPD_STRATEGY_AUTO, side, side + 1, 1, tpd_tuning_itemsize(size));
+            prove(TPD_STRATEGY_AUTO, side * 3, (side & 0xfffffff0) | 16, 1, tpd_tuning_itemsize(size));
+        }
+    ck_assert_ok(cuda->tune(device, 0, &none, &error), error);
+}
+END_TEST
+
 /* Last: none of the above left an error behind, or memory. */
 START_TEST(nothing_went_wrong) {
     struct tpd_device_error list[4];
@@ -234,6 +267,8 @@ static Suite *suite(void) {
     }
     tcase_add_test(tests, pinned_memory_and_times);
     tcase_add_test(tests, eight_threads);
+    tcase_add_test(tests, every_variant);
+    tcase_add_test(tests, tuned_by_measurement);
     tcase_add_test(tests, nothing_went_wrong);
     suite_add_tcase(suite, tests);
     return suite;

@@ -59,14 +59,19 @@ START_TEST(wrong_words_are_named) {
 END_TEST
 
 START_TEST(knobs_are_options) {
-    const char *line = "serve --max-body-bytes=5MiB --listen 127.0.0.1:0 --help";
+    const char *line = "serve --max-body-bytes=5MiB --no-tune --listen 127.0.0.1:0 --no-listen --no-tune=on --no-nothing --help";
     struct tpd_args args = args_of(line, true);
     ck_assert_int_eq(tpd_args_next(&args, &error), TPD_ARG_KNOB);
     ck_assert_int_eq(args.knob, TPD_KNOB_max_body_bytes);
     ck_assert_str_eq(args.value, "5MiB");
     ck_assert_int_eq(tpd_args_next(&args, &error), TPD_ARG_KNOB);
+    ck_assert_int_eq(args.knob, TPD_KNOB_tune);
+    ck_assert_str_eq(args.value, "off");
+    ck_assert_int_eq(tpd_args_next(&args, &error), TPD_ARG_KNOB);
     ck_assert_int_eq(args.knob, TPD_KNOB_listen);
     ck_assert_str_eq(args.value, "127.0.0.1:0");
+    for (int i = 0; i < 3; i++) /* no switch, a value, no knob */
+        ck_assert_int_eq(tpd_args_next(&args, &error), TPD_ARG_WRONG);
     ck_assert_int_eq(tpd_args_next(&args, &error), TPD_ARG_HELP);
 }
 END_TEST

@@ -27,6 +27,7 @@ struct rig_backend {
     atomic_bool shut;               /* run() waits while it is true */
     atomic_bool is_idle;            /* run() moves nothing: only takes its time */
     uint64_t base_ns, ns_per_64kib; /* how long a run lasts at least */
+    uint32_t slow_itemsize;         /* items for which it lasts 8 times as long */
     atomic_int last_strategy;
 };
 
@@ -103,7 +104,7 @@ static inline enum tpd_status rig_run(struct tpd_device *device, const struct tp
         rig_sleep(500000);
     uint64_t bytes = tpd_matrix_items(&task->matrix) * task->matrix.itemsize;
     if (self->base_ns + self->ns_per_64kib != 0)
-        rig_sleep(self->base_ns + self->ns_per_64kib * bytes / 65536);
+        rig_sleep((self->base_ns + self->ns_per_64kib * bytes / 65536) * (task->matrix.itemsize == self->slow_itemsize ? 8 : 1));
     atomic_store(&self->last_strategy, (int)task->strategy);
     enum tpd_status status = TPD_OK;
     if (atomic_load(&self->fail_at) == at) {
