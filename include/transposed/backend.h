@@ -101,8 +101,8 @@ struct tpd_backend {
     enum tpd_status (*occupancy)(struct tpd_device *device, const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks,
                                  struct tpd_error *error);
     /* Optional (NULL): takes up a table, by which AUTO without a tile goes from now on, and before that measures what the table
-     * lacks, for about budget_ns (0: nothing). Beside no run(). Borrows the table until the next call or close, unless it fails: as
-     * run() does; then the rules hold, and what was measured is not to be relied on. */
+     * lacks, for about budget_ns (0: nothing). Beside no run(). Borrows the table until the next call or close, unless it fails:
+     * as run() does; then the rules hold, and what was measured is not to be relied on. */
     enum tpd_status (*tune)(struct tpd_device *device, uint64_t budget_ns, struct tpd_tuning *table, struct tpd_error *error);
 };
 

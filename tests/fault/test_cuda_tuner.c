@@ -116,15 +116,16 @@ END_TEST
 /* A budget that ends leaves cells out; the next start measures those alone. */
 START_TEST(a_budget_ends_and_the_next_start_goes_on) {
     struct tpd_device *device;
-    uint32_t cells = 0, most = count_cells(memory_bytes / 2), starts = 0;
+    const uint64_t pool_bytes = (uint64_t)24 << 20;
+    uint32_t cells = 0, most = count_cells(pool_bytes / 2), starts = 0;
     memset(&table, 0, sizeof table);
     do {
         struct tpd_tuning before = table;
-        fake_cuda_reset(memory_bytes, 0, 0);
+        fake_cuda_reset(pool_bytes, 0, 0);
         fake_cuda_price(price);
-        device = open_device(memory_bytes);
+        device = open_device(pool_bytes);
         const uint64_t started_ns = tpd_clock_ns();
-        ck_assert_ok(cuda->tune(device, 300000000, &table, &error), error);
+        ck_assert_ok(cuda->tune(device, 20000000, &table, &error), error);
         ck_assert_uint_lt(tpd_clock_ns() - started_ns, 3000000000); /* one measurement more, on a busy machine */
         ck_assert_uint_ge(table.cells, cells);
         for (size_t i = 0; i < sizeof table.cell / sizeof table.cell[0][0][0]; i++)
@@ -135,8 +136,8 @@ START_TEST(a_budget_ends_and_the_next_start_goes_on) {
     } while (cells < most && ++starts < 200);
     ck_assert_uint_eq(cells, most);
     /* Nothing is left to measure, and no budget measures nothing. */
-    fake_cuda_reset(memory_bytes, 0, 0);
-    device = open_device(memory_bytes);
+    fake_cuda_reset(pool_bytes, 0, 0);
+    device = open_device(pool_bytes);
     uint64_t calls = fake_cuda_calls();
     ck_assert_ok(cuda->tune(device, 0, &table, &error), error);
     ck_assert_uint_eq(fake_cuda_calls(), calls);
@@ -153,12 +154,12 @@ static bool one_tuning(uint64_t nth, int code, bool sticky) {
     enum { BYTES = 37 * 21 * 4 };
     unsigned char in[BYTES], out[BYTES], expected[BYTES];
     struct tpd_outcome outcome;
-    fake_cuda_reset(8 << 20, 0, 0);
-    struct tpd_device *device = open_device(8 << 20);
+    fake_cuda_reset(512 << 10, 0, 0);
+    struct tpd_device *device = open_device(512 << 10);
     const uint64_t before = fake_cuda_calls();
     cuda->close(device);
-    fake_cuda_reset(8 << 20, before + nth, code);
-    device = open_device(8 << 20);
+    fake_cuda_reset(512 << 10, before + nth, code);
+    device = open_device(512 << 10);
     ck_assert_uint_eq(fake_cuda_calls(), before);
     fake_cuda_price(price);
     memset(&table, 0, sizeof table);
@@ -185,7 +186,7 @@ static bool one_tuning(uint64_t nth, int code, bool sticky) {
         }
     } else {
         ck_assert_int_eq(ran, TPD_OK);
-        ck_assert_uint_eq(table.cells, count_cells(4 << 20));
+        ck_assert_uint_eq(table.cells, count_cells(256 << 10));
     }
     ck_assert(ran != TPD_OK || memcmp(out, expected, BYTES) == 0);
     cuda->close(device);
@@ -203,15 +204,15 @@ START_TEST(every_call_fails_once) {
     uint64_t nth = 1, calls = 0;
     while (one_tuning(nth, codes[_i].code, codes[_i].sticky)) {
         calls++;
-        nth += nth < 60 ? 1 : nth / 12;
+        nth += nth < 60 ? 1 : nth / 8;
     }
     ck_assert_uint_gt(calls, 60);
 }
 END_TEST
 
 START_TEST(without_memory) {
-    fake_cuda_reset(8 << 20, 0, 0);
-    struct tpd_device *device = open_device(8 << 20);
+    fake_cuda_reset(512 << 10, 0, 0);
+    struct tpd_device *device = open_device(512 << 10);
     memset(&table, 0, sizeof table);
     tpd_heap_begin(1);
     ck_assert_int_eq(cuda->tune(device, plenty_ns, &table, &error), TPD_NO_MEMORY);
