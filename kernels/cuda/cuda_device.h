@@ -22,7 +22,7 @@ enum tpd_cuda_event {
 };
 enum tpd_cuda_stream { TPD_CUDA_STREAM_IN, TPD_CUDA_STREAM_KERNEL, TPD_CUDA_STREAM_OUT, TPD_CUDA_STREAMS };
 enum {
-    TPD_CUDA_LANES_DEFAULT = 3,
+    TPD_CUDA_LANES_DEFAULT = 4, /* the engine keeps one for bodies that are still arriving */
     TPD_CUDA_LANES_MOST = 32,
     /* Panels of one run under way: one in, one in the kernel, one out, and one that is queued while the host looks. */
     TPD_CUDA_SLOTS = 4,

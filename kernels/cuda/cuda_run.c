@@ -272,8 +272,10 @@ enum tpd_status tpd_cuda_run(const struct tpd_cuda_run *run, struct tpd_outcome 
     if (run->way == TPD_CUDA_WHOLE) {
         need = 2 * rounded(run->bytes);
     } else if (run->way == TPD_CUDA_PANELS) {
-        tpd_panels_begin(&panels, &run->task->matrix, device->panel_most_bytes, device->panel_strip_bytes,
-                         run->task->flow != NULL && run->task->flow->await != NULL);
+        /* A body comes more slowly than short rows leave. */
+        const bool in_order = run->task->flow != NULL && run->task->flow->await != NULL;
+        tpd_panels_begin(&panels, &run->task->matrix, device->panel_most_bytes,
+                         in_order ? TPD_PANEL_STRIP_BYTES / 8 : device->panel_strip_bytes, in_order);
         line.room = rounded(tpd_panels_most_bytes(&panels));
         need = 2 * TPD_CUDA_SLOTS * line.room;
     }

@@ -2,9 +2,10 @@
 #include "kernels/cuda/panels.h"
 
 enum {
-    COUNT = 8,              /* panels that a matrix is cut into, about */
-    TARGET_LEAST = 1 << 20, /* of a panel: a smaller one is gone before the next is asked for */
-    TARGET_MOST = 64 << 20, /* of a panel: what is not overlapped is one of them, twice */
+    COUNT = 8,                  /* panels that a matrix is cut into, about */
+    TARGET_LEAST = 1 << 20,     /* of a panel: a smaller one is gone before the next is asked for */
+    TARGET_MOST = 64 << 20,     /* of a panel: what is not overlapped is one of them, twice */
+    TARGET_IN_ORDER = 16 << 20, /* the same of a body: what is left to do when its end has come */
     STEP = 128,
     STEP_LEAST = 16 /* lines are cut at multiples of these: whole sectors, whole 16-byte vectors of any item */
 };
@@ -26,7 +27,8 @@ static uint64_t in_steps(uint64_t lines) {
 void tpd_panels_begin(struct tpd_panels *panels, const struct tpd_matrix *matrix, uint64_t most_bytes, uint64_t strip_bytes,
                       bool in_order) {
     const uint64_t itemsize = matrix->itemsize, one = matrix->rows * matrix->cols * itemsize;
-    uint64_t target = smaller(larger(smaller(one * matrix->batch / COUNT, TARGET_MOST), TARGET_LEAST), most_bytes);
+    const uint64_t target_most = in_order ? TARGET_IN_ORDER : TARGET_MOST;
+    uint64_t target = smaller(larger(smaller(one * matrix->batch / COUNT, target_most), TARGET_LEAST), most_bytes);
     *panels = (struct tpd_panels){.matrix = *matrix};
     if (one <= target) {
         panels->group = target / one;

@@ -39,7 +39,7 @@ START_TEST(device_is_ready) {
     ck_assert_uint_ge(info.compute_capability, 50);
     ck_assert_uint_ge(info.shared_most_bytes, TPD_SHARED_STATIC_MOST);
     ck_assert_uint_ge(info.driver_version, info.runtime_version / 1000 * 1000);
-    ck_assert_uint_eq(info.lanes, 3);
+    ck_assert_uint_eq(info.lanes, 4);
 }
 END_TEST
 
