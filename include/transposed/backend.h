@@ -42,6 +42,9 @@ struct tpd_device_info {
     uint32_t multiprocessors;                 /* or cores */
     uint32_t lanes;                           /* runs that overlap */
     uint32_t driver_version, runtime_version; /* as CUDA numbers them; 0 when not CUDA */
+    /* Measured at the start: up to here kernels work on the host's memory itself (0: never), and from here on a matrix goes in
+     * panels (UINT64_MAX: never by choice). */
+    uint64_t mapped_most_bytes, panels_least_bytes;
 };
 
 struct tpd_device_options {
@@ -51,22 +54,34 @@ struct tpd_device_options {
     struct tpd_tile tile;         /* kernels to warm besides the default tile */
 };
 
+/* Of a run whose input is still arriving, or whose output is read before it is whole. The run calls, in its own thread. */
+struct tpd_flow {
+    /* Comes back when the first `bytes` of the input are there; anything but TPD_OK ends the run with it. NULL: all are there. */
+    enum tpd_status (*await)(struct tpd_flow *self, uint64_t bytes, struct tpd_error *error);
+    /* The first `bytes` of the output are as they will stay, whatever becomes of the run. Never for all of them. NULL: unasked.
+     */
+    void (*ready)(struct tpd_flow *self, uint64_t bytes);
+};
+
 /* One transpose: in and out do not overlap; in_bytes == out_bytes == tpd_matrix_bytes(); never without items. */
 struct tpd_task {
     struct tpd_matrix matrix;      /* the input's */
     const void *in;                /* borrows, host memory, item-aligned or not */
     void *out;                     /* borrows, host memory */
-    bool pinned;                   /* both are page-locked */
+    bool pinned;                   /* both are page-locked, by host_alloc() */
     enum tpd_strategy_id strategy; /* or TPD_STRATEGY_AUTO; a back end without strategies ignores AUTO and refuses the rest */
     struct tpd_tile tile;
-    uint64_t deadline_ns; /* tpd_clock_ns() by which a lane must be had; 0 = wait */
+    uint64_t deadline_ns;  /* tpd_clock_ns() by which a lane must be had; 0 = wait */
+    struct tpd_flow *flow; /* borrows; NULL, or for a back end that flows */
 };
 
 struct tpd_outcome {
-    const char *strategy;               /* what ran: a strategy's name, or the CPU path's ("blocked", "generic", "copy") */
-    struct tpd_tile tile;               /* 0 x 0 when none */
-    uint64_t wait_ns;                   /* for a lane */
-    uint64_t h2d_ns, kernel_ns, d2h_ns; /* measured: CUDA events on the stream, or a monotonic clock */
+    const char *strategy; /* what ran: a strategy's name, or the CPU path's ("blocked", "generic", "copy") */
+    struct tpd_tile tile; /* 0 x 0 when none */
+    uint64_t wait_ns;     /* for a lane */
+    /* Measured, by CUDA events on the streams or a monotonic clock: how long each was busy. They overlap where a matrix goes in
+     * panels; a kernel that works on the host's memory itself is all kernel. */
+    uint64_t h2d_ns, kernel_ns, d2h_ns;
 };
 
 struct tpd_device_error {
@@ -104,6 +119,7 @@ struct tpd_backend {
      * lacks, for about budget_ns (0: nothing). Beside no run(). Borrows the table until the next call or close, unless it fails:
      * as run() does; then the rules hold, and what was measured is not to be relied on. */
     enum tpd_status (*tune)(struct tpd_device *device, uint64_t budget_ns, struct tpd_tuning *table, struct tpd_error *error);
+    bool flows; /* run() heeds task->flow */
 };
 
 /* NULL when the back end is not compiled in. */

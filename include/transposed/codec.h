@@ -72,6 +72,14 @@ void tpd_payload_release(struct tpd_payload *payload);
 
 struct tpd_decoder; /* each codec's own */
 
+/* Of a body that is still coming: what its items will be and where they lie, from the first one on. */
+struct tpd_arriving {
+    struct tpd_matrix matrix;
+    bool column_major;
+    struct tpd_block *items; /* the decoder's; its data stays where it is, in the payload as well */
+    uint64_t have_bytes;
+};
+
 struct tpd_encode_options {
     enum tpd_nonfinite nonfinite;
     bool has_dtype; /* an explicit dtype for text that becomes binary */
@@ -92,6 +100,8 @@ struct tpd_codec_ops {
     bool (*sniff)(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options);
     enum tpd_status (*open)(const struct tpd_decode_options *options, struct tpd_decoder **decoder, struct tpd_error *error);
     enum tpd_status (*push)(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error);
+    /* NULL: items are not the body's bytes. False: the matrix isn't known yet. */
+    bool (*arriving)(struct tpd_decoder *decoder, struct tpd_arriving *arriving);
     enum tpd_status (*finish)(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error);
     void (*close)(struct tpd_decoder *decoder); /* NULL is ignored */
     /* True when this codec can write that payload's items as they are (same bytes or the same cells). */

@@ -48,6 +48,10 @@ struct tpd_memory *tpd_engine_job_memory(struct tpd_engine *engine, struct tpd_j
 enum tpd_status tpd_engine_check(struct tpd_engine *engine, const struct tpd_job *job, const struct tpd_matrix *matrix,
                                  struct tpd_error *error) TPD_CHECKED;
 
+/* More of the body has come: when its items go to a device that can begin before all are there, it does, and the caller goes on.
+ * To be called after a push that succeeded; the job stays the caller's. Nothing depends on it but time. */
+void tpd_engine_arrive(struct tpd_engine *engine, struct tpd_job *job);
+
 /* True when the job is so small that it is done sooner here than handed over. */
 bool tpd_engine_is_small(struct tpd_engine *engine, const struct tpd_job *job, uint64_t body_bytes);
 /* Does it in this thread, done() included. */

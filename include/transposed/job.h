@@ -28,7 +28,8 @@ enum tpd_stage {
 };
 const char *tpd_stage_name(enum tpd_stage stage);
 
-struct tpd_slot; /* the engine's own */
+struct tpd_slot;  /* the engine's own */
+struct tpd_early; /* the engine's own */
 struct tpd_engine;
 
 /* The job's share of the host's budget. */
@@ -75,6 +76,8 @@ struct tpd_job {
     struct tpd_job_memory memory;
     struct tpd_payload payload;
     struct tpd_choice choice;
+    struct tpd_early *early; /* what began while the body was arriving; NULL: nothing */
+    bool early_is_decided;
     uint64_t submitted_ns, queued_ns; /* handed over; began its latest wait */
     struct tpd_job *next;
 };

@@ -1,9 +1,4 @@
-/* backend_cuda.c -- NVIDIA GPUs as a back end: context, memory pool, lanes; copy in, kernel, copy out.
- *
- * A lane is a stream and its events; a run takes one and, in one piece, the device memory for its input and output, so
- * that two runs never hold one half each and wait for the other. After a failed call the lane's stream is drained before
- * the caller gets its buffers back: nothing of ours touches them afterwards.
- */
+/* backend_cuda.c -- NVIDIA GPUs as a back end: what a device says of itself, who has a lane, and which way a matrix goes. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,6 +35,8 @@ static void cuda_info(struct tpd_device *device, struct tpd_device_info *info) {
     info->compute_capability = device->properties.compute_capability;
     info->multiprocessors = device->properties.multiprocessors;
     info->lanes = device->lane_count;
+    info->mapped_most_bytes = device->mapped_most_bytes;
+    info->panels_least_bytes = device->panels_least_bytes;
     info->driver_version = device->driver_version;
     info->runtime_version = device->runtime_version;
     (void)pthread_mutex_lock(&device->lock);
@@ -57,29 +54,19 @@ static enum tpd_status lost_status(struct tpd_device *device, struct tpd_error *
     return status;
 }
 
-/* The plan, and the bytes of input or output in the pool: whole alignment units, so that the output starts on one. */
 static enum tpd_status plan_task(const struct tpd_device *device, const struct tpd_task *task, struct tpd_plan *plan,
-                                 uint64_t *bytes, uint64_t *room, struct tpd_error *error) {
+                                 uint64_t *bytes, struct tpd_error *error) {
     enum tpd_status status = tpd_matrix_bytes(&task->matrix, bytes, error);
     if (status == TPD_OK)
         status = tpd_tuning_plan(device->tuning, task->strategy, &task->matrix, task->tile, device->properties.shared_most_bytes,
                                  plan, error);
-    if (status != TPD_OK)
-        return status;
-    *room = *bytes + (TPD_POOL_ALIGNMENT - *bytes % TPD_POOL_ALIGNMENT) % TPD_POOL_ALIGNMENT; /* bytes < 2^63: no overflow */
-    if (*room > device->pool.bytes / 2)
-        return tpd_fail_limit(error, TPD_TOO_LARGE, device->pool.bytes / 2, *bytes,
-                              "the matrix has %" PRIu64 " bytes and cuda:%u takes at most %" PRIu64
-                              " (it and its transpose lie in a pool of %" PRIu64
-                              "): raise device_memory_bytes, or use device=cpu",
-                              *bytes, device->index, device->pool.bytes / 2, device->pool.bytes);
-    return TPD_OK;
+    return status;
 }
 
 static enum tpd_status cuda_check(struct tpd_device *device, const struct tpd_task *task, struct tpd_error *error) {
     struct tpd_plan plan;
-    uint64_t bytes, room;
-    return plan_task(device, task, &plan, &bytes, &room, error);
+    uint64_t bytes;
+    return plan_task(device, task, &plan, &bytes, error);
 }
 
 static enum tpd_status take_lane(struct tpd_device *device, uint64_t deadline_ns, struct tpd_cuda_lane **lane,
@@ -118,93 +105,37 @@ static void give_lane(struct tpd_device *device, struct tpd_cuda_lane *lane) {
     (void)pthread_mutex_unlock(&device->lock);
 }
 
-/* Everything on the lane's stream, in order; answers the first code that is not 0. */
-static int enqueue(struct tpd_device *device, const struct tpd_cuda_lane *lane, const struct tpd_task *task,
-                   const struct tpd_plan *plan, uint64_t bytes, void *in, void *out) {
-    const struct tpd_cuda_calls *calls = device->calls;
-    int code = calls->event_record(lane->event[TPD_CUDA_START], lane->stream);
-    if (code == 0)
-        code = calls->copy_in(in, task->in, bytes, lane->stream);
-    if (code == 0)
-        code = calls->event_record(lane->event[TPD_CUDA_IN], lane->stream);
-    if (code == 0)
-        code = calls->kernel_launch(plan, in, out, lane->stream);
-    if (code == 0)
-        code = calls->event_record(lane->event[TPD_CUDA_KERNEL], lane->stream);
-    if (code == 0)
-        code = calls->copy_out(task->out, out, bytes, lane->stream);
-    if (code == 0)
-        code = calls->event_record(lane->event[TPD_CUDA_OUT], lane->stream);
-    if (code == 0)
-        code = calls->event_wait(lane->event[TPD_CUDA_OUT]);
-    return code;
-}
-
-static int read_times(struct tpd_device *device, const struct tpd_cuda_lane *lane, struct tpd_outcome *outcome) {
-    uint64_t *const times[TPD_CUDA_EVENTS - 1] = {&outcome->h2d_ns, &outcome->kernel_ns, &outcome->d2h_ns};
-    int code = 0;
-    for (int i = 0; i + 1 < TPD_CUDA_EVENTS && code == 0; i++) {
-        float milliseconds = 0;
-        code = device->calls->event_elapsed(&milliseconds, lane->event[i], lane->event[i + 1]);
-        *times[i] = milliseconds > 0 ? (uint64_t)((double)milliseconds * 1e6) : 0;
-    }
-    return code;
-}
-
-/* After a failure: whatever was enqueued still reads and writes the caller's memory and ours. A stream that does not come
- * to rest can't be waited for, so the device is given up rather than its memory handed to somebody else. */
-static void drain(struct tpd_device *device, const struct tpd_cuda_lane *lane) {
-    int code = device->calls->stream_wait(lane->stream);
-    if (code == 0)
-        return;
-    struct tpd_error words;
-    if (tpd_cuda_device_fail(device, code, "waiting for a stream after a failure", &words) != TPD_DEVICE_LOST &&
-        device->calls->stream_wait(lane->stream) != 0)
-        tpd_cuda_device_lose(device, words.text);
-}
-
-static enum tpd_status run_on_lane(struct tpd_device *device, const struct tpd_cuda_lane *lane, const struct tpd_task *task,
-                                   const struct tpd_plan *plan, uint64_t bytes, uint64_t room, uint64_t started_ns,
-                                   struct tpd_outcome *outcome, struct tpd_error *error) {
-    uint64_t offset;
-    enum tpd_status status = tpd_pool_acquire(&device->pool, 2 * room, task->deadline_ns, &offset, error);
-    if (status == TPD_DEVICE_LOST)
-        return lost_status(device, error);
-    if (status != TPD_OK)
-        return status;
-    outcome->wait_ns = tpd_clock_ns() - started_ns;
-    const char *doing = "choosing the device in this thread";
-    int code = device->calls->device_use((int)device->index);
-    if (code == 0) {
-        doing = "transposing";
-        code = enqueue(device, lane, task, plan, bytes, device->memory + offset, device->memory + offset + room);
-        if (code == 0) {
-            doing = "reading the times of a run";
-            code = read_times(device, lane, outcome);
-        }
-    }
-    if (code != 0) {
-        status = tpd_cuda_device_fail(device, code, doing, error);
-        drain(device, lane);
-    }
-    tpd_pool_release(&device->pool, offset);
-    return status;
+/* What the measurements at the start found the fastest, where the memory allows it. Panels are for who can copy while it waits.
+ */
+static enum tpd_cuda_way way_of(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes) {
+    if (task->flow != NULL && task->flow->await != NULL)
+        return TPD_CUDA_PANELS;
+    if (bytes <= device->mapped_most_bytes && tpd_cuda_can_map(device, task, bytes))
+        return TPD_CUDA_MAPPED;
+    const uint64_t rest = bytes % TPD_POOL_ALIGNMENT, room = rest != 0 ? bytes + TPD_POOL_ALIGNMENT - rest : bytes;
+    if (room > device->pool.bytes / 2 || (task->pinned && bytes >= device->panels_least_bytes))
+        return TPD_CUDA_PANELS;
+    return TPD_CUDA_WHOLE;
 }
 
 static enum tpd_status cuda_run(struct tpd_device *device, const struct tpd_task *task, struct tpd_outcome *outcome,
                                 struct tpd_error *error) {
-    uint64_t started_ns = tpd_clock_ns(), bytes, room;
+    uint64_t started_ns = tpd_clock_ns();
     struct tpd_plan plan;
+    struct tpd_cuda_run run = {.device = device, .task = task, .plan = &plan};
     struct tpd_cuda_lane *lane;
     memset(outcome, 0, sizeof *outcome);
-    enum tpd_status status = plan_task(device, task, &plan, &bytes, &room, error);
+    enum tpd_status status = plan_task(device, task, &plan, &run.bytes, error);
     if (status == TPD_OK)
         status = take_lane(device, task->deadline_ns, &lane, error);
     if (status != TPD_OK)
         return status;
     outcome->strategy = tpd_strategy_at(plan.strategy)->name;
     outcome->tile = plan.tile;
-    status = run_on_lane(device, lane, task, &plan, bytes, room, started_ns, outcome, error);
+    outcome->wait_ns = tpd_clock_ns() - started_ns;
+    run.lane = lane;
+    run.way = way_of(device, task, run.bytes);
+    status = tpd_cuda_run(&run, outcome, error);
     give_lane(device, lane);
     return status;
 }
@@ -265,4 +196,5 @@ const struct tpd_backend tpd_backend_cuda = {
     .host_alloc = cuda_host_alloc,
     .host_free = cuda_host_free,
     .errors = tpd_cuda_errors,
+    .flows = true,
 };

@@ -32,6 +32,7 @@ static int device_properties(int device, struct tpd_cuda_properties *properties)
     properties->shared_most_bytes = found.sharedMemPerBlockOptin;
     properties->compute_capability = (uint32_t)(found.major * 10 + found.minor);
     properties->multiprocessors = (uint32_t)found.multiProcessorCount;
+    properties->maps_host = found.canMapHostMemory != 0 && found.unifiedAddressing != 0;
     return 0;
 }
 
@@ -60,7 +61,7 @@ static int memory_free(void *memory) {
     return (int)cudaFree(memory);
 }
 static int host_alloc(void **memory, uint64_t bytes) {
-    return (int)cudaHostAlloc(memory, (size_t)bytes, cudaHostAllocPortable);
+    return (int)cudaHostAlloc(memory, (size_t)bytes, cudaHostAllocPortable | cudaHostAllocMapped);
 }
 static int host_free(void *memory) {
     return (int)cudaFreeHost(memory);
@@ -76,6 +77,9 @@ static int stream_destroy(void *stream) {
 static int stream_wait(void *stream) {
     return (int)cudaStreamSynchronize(stream);
 }
+static int stream_await(void *stream, void *event) {
+    return (int)cudaStreamWaitEvent(stream, event, 0);
+}
 static int event_create(void **event) {
     return (int)cudaEventCreateWithFlags((cudaEvent_t *)event, cudaEventBlockingSync);
 }
@@ -88,6 +92,9 @@ static int event_record(void *event, void *stream) {
 static int event_wait(void *event) {
     return (int)cudaEventSynchronize(event);
 }
+static int event_query(void *event) {
+    return (int)cudaEventQuery(event);
+}
 static int event_elapsed(float *milliseconds, void *from, void *to) {
     return (int)cudaEventElapsedTime(milliseconds, from, to);
 }
@@ -98,6 +105,25 @@ static int copy_in(void *device, const void *host, uint64_t bytes, void *stream)
 
 static int copy_out(void *host, const void *device, uint64_t bytes, void *stream) {
     return (int)cudaMemcpyAsync(host, device, (size_t)bytes, cudaMemcpyDeviceToHost, stream);
+}
+
+/* A pitch has a limit (2^31 - 1): rows that are further apart than that are few, and each is a copy of its own. */
+static int copy_rows(const struct tpd_cuda_rows *rows, enum cudaMemcpyKind kind, void *stream) {
+    if (rows->to_pitch <= INT32_MAX && rows->from_pitch <= INT32_MAX)
+        return (int)cudaMemcpy2DAsync(rows->to, (size_t)rows->to_pitch, rows->from, (size_t)rows->from_pitch,
+                                      (size_t)rows->row_bytes, (size_t)rows->rows, kind, stream);
+    cudaError_t code = cudaSuccess;
+    for (uint64_t i = 0; i < rows->rows && code == cudaSuccess; i++)
+        code = cudaMemcpyAsync((char *)rows->to + i * rows->to_pitch, (const char *)rows->from + i * rows->from_pitch,
+                               (size_t)rows->row_bytes, kind, stream);
+    return (int)code;
+}
+
+static int copy_in_rows(const struct tpd_cuda_rows *rows, void *stream) {
+    return copy_rows(rows, cudaMemcpyHostToDevice, stream);
+}
+static int copy_out_rows(const struct tpd_cuda_rows *rows, void *stream) {
+    return copy_rows(rows, cudaMemcpyDeviceToHost, stream);
 }
 
 static int last_error(void) {
@@ -125,13 +151,17 @@ const struct tpd_cuda_calls tpd_cuda_runtime = {
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
     .stream_wait = stream_wait,
+    .stream_await = stream_await,
     .event_create = event_create,
     .event_destroy = event_destroy,
     .event_record = event_record,
     .event_wait = event_wait,
+    .event_query = event_query,
     .event_elapsed = event_elapsed,
     .copy_in = copy_in,
     .copy_out = copy_out,
+    .copy_in_rows = copy_in_rows,
+    .copy_out_rows = copy_out_rows,
     .kernels_prepare = tpd_cuda_kernels_prepare,
     .kernel_launch = tpd_cuda_kernel_launch,
     .kernel_occupancy = tpd_cuda_kernel_occupancy,

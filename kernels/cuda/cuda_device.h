@@ -1,6 +1,7 @@
 /* cuda_device.h -- what an open GPU is made of; for the files of the CUDA back end alone.
  *
- * Owns: the context's pool and lanes. Threads: `lock` guards what stands below it; a busy lane belongs to its run.
+ * Owns: the context's pool and lanes. A lane has a stream a direction and one for kernels, so that each is timed by itself, and
+ * slots: the events of a panel that is under way. Threads: `lock` guards what stands below it; a busy lane belongs to its run.
  */
 #ifndef TPD_CUDA_DEVICE_H
 #define TPD_CUDA_DEVICE_H
@@ -9,13 +10,39 @@
 #include "kernels/cuda/device_pool.h"
 #include "transposed/backend.h"
 
-enum tpd_cuda_event { TPD_CUDA_START, TPD_CUDA_IN, TPD_CUDA_KERNEL, TPD_CUDA_OUT, TPD_CUDA_EVENTS };
-enum { TPD_CUDA_LANES_DEFAULT = 3, TPD_CUDA_LANES_MOST = 32 };
+/* Each stage between two of its own: its stream may wait before it. */
+enum tpd_cuda_event {
+    TPD_CUDA_IN_BEGINS,
+    TPD_CUDA_IN_ENDS,
+    TPD_CUDA_KERNEL_BEGINS,
+    TPD_CUDA_KERNEL_ENDS,
+    TPD_CUDA_OUT_BEGINS,
+    TPD_CUDA_OUT_ENDS,
+    TPD_CUDA_EVENTS
+};
+enum tpd_cuda_stream { TPD_CUDA_STREAM_IN, TPD_CUDA_STREAM_KERNEL, TPD_CUDA_STREAM_OUT, TPD_CUDA_STREAMS };
+enum {
+    TPD_CUDA_LANES_DEFAULT = 4, /* the engine keeps one for bodies that are still arriving */
+    TPD_CUDA_LANES_MOST = 32,
+    /* Panels of one run under way: one in, one in the kernel, one out, and one that is queued while the host looks. */
+    TPD_CUDA_SLOTS = 4,
+    /* Of a small matrix that isn't page-locked: copied here by the CPU, where kernels reach it. */
+    TPD_CUDA_STAGE_BYTES = 64 << 10
+};
 
 struct tpd_cuda_lane {
-    void *stream;
-    void *event[TPD_CUDA_EVENTS];
+    void *stream[TPD_CUDA_STREAMS];
+    void *event[TPD_CUDA_SLOTS][TPD_CUDA_EVENTS];
+    void *stage; /* input, then output; NULL where kernels don't reach host memory */
     bool busy;
+};
+
+/* How a matrix goes through a device. */
+enum tpd_cuda_way {
+    TPD_CUDA_MAPPED, /* the kernel reads and writes the host's memory */
+    TPD_CUDA_WHOLE,  /* copy in, kernel, copy out, one after the other */
+    TPD_CUDA_PANELS, /* the same in pieces that overlap */
+    TPD_CUDA_WAYS
 };
 
 struct tpd_device {
@@ -30,6 +57,9 @@ struct tpd_device {
     pthread_cond_t lane_free;
     bool lost;
     char reason[256];
+    uint64_t mapped_most_bytes, panels_least_bytes; /* as in struct tpd_device_info */
+    uint64_t panel_most_bytes;                      /* of one panel: an equal share of half of the pool */
+    uint64_t panel_strip_bytes;                     /* as in tpd_panels_begin() */
     uint32_t lane_count;
     struct tpd_cuda_lane lane[TPD_CUDA_LANES_MOST];
     unsigned char warm[64]; /* where warming copies to: it has to outlive a stream that fails */
@@ -47,6 +77,22 @@ bool tpd_cuda_use_open_device(void);
 enum tpd_status tpd_cuda_device_fail(struct tpd_device *device, int code, const char *doing, struct tpd_error *error);
 /* For good; wakes who waits for a lane or for memory. The first reason stays: later ones are its echo. */
 void tpd_cuda_device_lose(struct tpd_device *device, const char *reason);
+
+/* cuda_ways.c: which way up to which size, by measuring on a device that has its pool, lanes and kernels. */
+enum tpd_status tpd_cuda_measure_ways(struct tpd_device *device, struct tpd_error *error) TPD_CHECKED;
+bool tpd_cuda_can_map(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes);
+
+/* cuda_run.c: a task on a lane that is the caller's, by the plan of the whole matrix. */
+struct tpd_cuda_run {
+    struct tpd_device *device;
+    const struct tpd_cuda_lane *lane;
+    const struct tpd_task *task;
+    const struct tpd_plan *plan;
+    uint64_t bytes;
+    enum tpd_cuda_way way;
+};
+/* Fails with what a call answered (after the lane is drained), what the flow answered, or as tpd_pool_acquire(). */
+enum tpd_status tpd_cuda_run(const struct tpd_cuda_run *run, struct tpd_outcome *outcome, struct tpd_error *error) TPD_CHECKED;
 
 /* tuner.c: behind tune of the back end's table. */
 enum tpd_status tpd_cuda_tune(struct tpd_device *device, uint64_t budget_ns, struct tpd_tuning *table,

@@ -21,6 +21,16 @@ struct tpd_cuda_properties {
     uint64_t shared_most_bytes;  /* a block, after opting in */
     uint32_t compute_capability; /* major * 10 + minor */
     uint32_t multiprocessors;
+    bool maps_host; /* kernels reach page-locked host memory by the host's own addresses */
+};
+
+enum { TPD_CUDA_NOT_READY = 600 /* cudaErrorNotReady: an answer, not a failure */ };
+
+/* Rows of row_bytes; a pitch is the bytes from one row to the next. */
+struct tpd_cuda_rows {
+    void *to;
+    const void *from;
+    uint64_t to_pitch, from_pitch, row_bytes, rows;
 };
 
 /* Streams and events are the runtime's handles, looked at by nobody here. Device pointers are never read on the host. */
@@ -34,18 +44,22 @@ struct tpd_cuda_calls {
     int (*memory_info)(uint64_t *free_bytes, uint64_t *total_bytes);
     int (*memory_alloc)(void **memory, uint64_t bytes);
     int (*memory_free)(void *memory);
-    int (*host_alloc)(void **memory, uint64_t bytes); /* page-locked for every device */
+    int (*host_alloc)(void **memory, uint64_t bytes); /* page-locked for every device, and mapped */
     int (*host_free)(void *memory);
     int (*stream_create)(void **stream);
     int (*stream_destroy)(void *stream);
-    int (*stream_wait)(void *stream); /* until all its work is done */
+    int (*stream_wait)(void *stream);               /* until all its work is done */
+    int (*stream_await)(void *stream, void *event); /* what comes later in the stream comes after the event's last record */
     int (*event_create)(void **event);
     int (*event_destroy)(void *event);
     int (*event_record)(void *event, void *stream);
     int (*event_wait)(void *event);
+    int (*event_query)(void *event); /* 0: reached; TPD_CUDA_NOT_READY */
     int (*event_elapsed)(float *milliseconds, void *from, void *to);
     int (*copy_in)(void *device, const void *host, uint64_t bytes, void *stream);
     int (*copy_out)(void *host, const void *device, uint64_t bytes, void *stream);
+    int (*copy_in_rows)(const struct tpd_cuda_rows *rows, void *stream);
+    int (*copy_out_rows)(const struct tpd_cuda_rows *rows, void *stream);
     /* Loads every kernel that takes its tile at run time and lets it have that much shared memory; once a device. */
     int (*kernels_prepare)(uint64_t shared_most_bytes);
     int (*kernel_launch)(const struct tpd_plan *plan, const void *in, void *out, void *stream);

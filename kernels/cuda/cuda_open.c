@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_status.h"
+#include "kernels/cuda/panels.h"
 #include "transposed/alloc.h"
 
 static const uint64_t pool_default_most = UINT64_C(16) << 30;
@@ -90,6 +91,10 @@ static enum tpd_status open_pool(struct tpd_device *device, uint64_t asked, stru
         return tpd_cuda_device_fail(device, code, "taking the memory pool", error);
     device->memory = memory;
     device->pool.bytes = bytes - bytes % TPD_POOL_ALIGNMENT;
+    /* So that two runs in panels can be under way; the least pool still has room for an item of the most bytes. */
+    device->panel_most_bytes = bytes / (2 * 2 * TPD_CUDA_SLOTS);
+    device->panel_strip_bytes = TPD_PANEL_STRIP_BYTES;
+    device->panel_most_bytes -= device->panel_most_bytes % TPD_POOL_ALIGNMENT;
     return TPD_OK;
 }
 
@@ -97,11 +102,15 @@ static enum tpd_status open_lanes(struct tpd_device *device, uint32_t asked, str
     uint32_t most = asked == 0 ? TPD_CUDA_LANES_DEFAULT : asked < TPD_CUDA_LANES_MOST ? asked : TPD_CUDA_LANES_MOST;
     while (device->lane_count < most) {
         struct tpd_cuda_lane *lane = &device->lane[device->lane_count++]; /* counted first: close() skips what is NULL */
-        int code = device->calls->stream_create(&lane->stream);
-        for (int i = 0; i < TPD_CUDA_EVENTS && code == 0; i++)
-            code = device->calls->event_create(&lane->event[i]);
+        int code = 0;
+        for (int i = 0; i < TPD_CUDA_STREAMS && code == 0; i++)
+            code = device->calls->stream_create(&lane->stream[i]);
+        for (int i = 0; i < TPD_CUDA_SLOTS * TPD_CUDA_EVENTS && code == 0; i++)
+            code = device->calls->event_create(&lane->event[i / TPD_CUDA_EVENTS][i % TPD_CUDA_EVENTS]);
+        if (code == 0 && device->properties.maps_host)
+            code = device->calls->host_alloc(&lane->stage, (uint64_t)2 * TPD_CUDA_STAGE_BYTES);
         if (code != 0)
-            return tpd_cuda_device_fail(device, code, "making a stream and its events", error);
+            return tpd_cuda_device_fail(device, code, "making streams and events", error);
     }
     return TPD_OK;
 }
@@ -110,7 +119,7 @@ static enum tpd_status open_lanes(struct tpd_device *device, uint32_t asked, str
  * kernel a request can ask for, and both copy directions are used once. */
 static enum tpd_status warm(struct tpd_device *device, struct tpd_tile tile, struct tpd_error *error) {
     const struct tpd_cuda_calls *calls = device->calls;
-    void *stream = device->lane[0].stream;
+    void *stream = device->lane[0].stream[TPD_CUDA_STREAM_KERNEL];
     static const unsigned char zeros[WARM_BYTES];
     int code = calls->kernels_prepare(device->properties.shared_most_bytes);
     if (code == 0)
@@ -147,13 +156,17 @@ void tpd_cuda_close(struct tpd_device *device) {
     int failed = calls->device_use((int)device->index);
     for (uint32_t i = 0; i < device->lane_count; i++) {
         struct tpd_cuda_lane *lane = &device->lane[i];
-        if (lane->stream != NULL) {
-            failed |= calls->stream_wait(lane->stream);
-            failed |= calls->stream_destroy(lane->stream);
-        }
-        for (int j = 0; j < TPD_CUDA_EVENTS; j++)
-            if (lane->event[j] != NULL)
-                failed |= calls->event_destroy(lane->event[j]);
+        for (int j = 0; j < TPD_CUDA_STREAMS; j++)
+            if (lane->stream[j] != NULL)
+                failed |= calls->stream_wait(lane->stream[j]);
+        for (int j = 0; j < TPD_CUDA_STREAMS; j++)
+            if (lane->stream[j] != NULL)
+                failed |= calls->stream_destroy(lane->stream[j]);
+        for (int j = 0; j < TPD_CUDA_SLOTS * TPD_CUDA_EVENTS; j++)
+            if (lane->event[j / TPD_CUDA_EVENTS][j % TPD_CUDA_EVENTS] != NULL)
+                failed |= calls->event_destroy(lane->event[j / TPD_CUDA_EVENTS][j % TPD_CUDA_EVENTS]);
+        if (lane->stage != NULL)
+            failed |= calls->host_free(lane->stage);
     }
     if (device->memory != NULL)
         failed |= calls->memory_free(device->memory);
@@ -187,6 +200,8 @@ static enum tpd_status open_parts(struct tpd_device *device, const struct tpd_de
         status = open_lanes(device, options->lanes, error);
     if (status == TPD_OK)
         status = warm(device, options->tile, error);
+    if (status == TPD_OK)
+        status = tpd_cuda_measure_ways(device, error);
     return status;
 }
 

@@ -86,6 +86,13 @@ static enum tpd_status npy_push(struct tpd_decoder *decoder, const void *bytes, 
     return tpd_item_sink_push(&decoder->sink, at, count, error);
 }
 
+static bool npy_arriving(struct tpd_decoder *decoder, struct tpd_arriving *arriving) {
+    if (!decoder->header_done)
+        return false;
+    *arriving = (struct tpd_arriving){decoder->header.matrix, decoder->header.fortran, &decoder->sink.block, decoder->sink.have};
+    return true;
+}
+
 static enum tpd_status npy_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
     if (!decoder->header_done)
         return tpd_fail_at(error, TPD_TRUNCATED, decoder->head_bytes,
@@ -150,6 +157,7 @@ const struct tpd_codec_ops tpd_codec_ops_NPY = {
     .sniff = npy_sniff,
     .open = npy_open,
     .push = npy_push,
+    .arriving = npy_arriving,
     .finish = npy_finish,
     .close = npy_close,
     .takes = npy_takes,

@@ -74,6 +74,11 @@ static enum tpd_status raw_push(struct tpd_decoder *decoder, const void *bytes, 
     return tpd_item_sink_push(&decoder->sink, bytes, count, error);
 }
 
+static bool raw_arriving(struct tpd_decoder *decoder, struct tpd_arriving *arriving) {
+    *arriving = (struct tpd_arriving){decoder->matrix, false, &decoder->sink.block, decoder->sink.have};
+    return true;
+}
+
 static enum tpd_status raw_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
     enum tpd_status status = tpd_item_sink_finish(&decoder->sink, error);
     if (status != TPD_OK)
@@ -115,6 +120,7 @@ const struct tpd_codec_ops tpd_codec_ops_RAW = {
     .sniff = raw_sniff,
     .open = raw_open,
     .push = raw_push,
+    .arriving = raw_arriving,
     .finish = raw_finish,
     .close = raw_close,
     .takes = raw_takes,

@@ -72,6 +72,11 @@ static bool start_worker(struct tpd_engine *engine, uint32_t line) {
     return true;
 }
 
+/* A device that flows keeps a lane for bodies that are still arriving. */
+static uint32_t worker_lanes(const struct tpd_slot *slot) {
+    return slot->info.lanes - (slot->backend->flows && slot->info.lanes > 1 ? 1 : 0);
+}
+
 /* A worker a core on the line where every job begins, and a worker a lane for each device beside the CPU, so that a slow
  * device keeps nobody from a fast one. Fewer than wanted still work; a line without one would not. */
 static enum tpd_status start_threads(struct tpd_engine *engine, struct tpd_error *error) {
@@ -89,10 +94,13 @@ static enum tpd_status start_threads(struct tpd_engine *engine, struct tpd_error
     if (!is_served)
         return tpd_fail(error, TPD_NO_MEMORY, "the system gave no thread for the engine");
     for (uint32_t i = 0; i < engine->slot_count; i++)
-        for (uint32_t lane = 1; engine->slots[i].line != 0 && lane < engine->slots[i].info.lanes; lane++)
+        for (uint32_t lane = 1; engine->slots[i].line != 0 && lane < worker_lanes(&engine->slots[i]); lane++)
             (void)start_worker(engine, engine->slots[i].line);
     while (--wanted > 0)
         (void)start_worker(engine, 0);
+    for (uint32_t i = 0; i < engine->slot_count; i++)
+        if (engine->slots[i].line != 0)
+            tpd_early_seat_open(&engine->slots[i]);
     return TPD_OK;
 }
 
@@ -147,6 +155,8 @@ void tpd_engine_destroy(struct tpd_engine *engine) {
         (void)pthread_join(engine->workers[i].thread, NULL);
     if (engine->has_reaper)
         (void)pthread_join(engine->reaper, NULL);
+    for (uint32_t i = 0; i < engine->slot_count; i++)
+        tpd_early_seat_close(&engine->slots[i]);
     tpd_job_queue_fini(&engine->queue);
     tpd_host_pool_destroy(engine->pool); /* before the devices: pinned blocks are theirs */
     tpd_engine_devices_close(engine);

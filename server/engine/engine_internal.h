@@ -26,6 +26,16 @@ enum tpd_role {
     TPD_ROLE_ON_REQUEST   /* only when a request names it */
 };
 
+/* Of a device that flows: the thread that works on a body while it arrives, one at a time. */
+struct tpd_early_seat {
+    pthread_t thread;
+    bool has_thread;
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t work;
+    struct tpd_early *taken; /* from its beginning until its run has ended; NULL: the seat is free */
+    bool stop;
+};
+
 /* One row of device info: an open device, or the reason why there is none. */
 struct tpd_slot {
     const struct tpd_backend *backend;
@@ -36,6 +46,7 @@ struct tpd_slot {
     bool has_strategies;
     atomic_bool lost;
     atomic_uint_fast32_t running;
+    struct tpd_early_seat seat;
     uint32_t line; /* of the queue; 0 for the host's, whose workers every job begins on */
 };
 
@@ -99,6 +110,17 @@ bool tpd_engine_measure_crossover(struct tpd_engine *engine, struct tpd_slot *gp
 /* Of a matrix whose item size is known; and the least, before anything is known. 0: never. */
 uint64_t tpd_engine_crossover_of(const struct tpd_engine *engine, const struct tpd_matrix *matrix);
 uint64_t tpd_engine_crossover_least(const struct tpd_engine *engine);
+
+/* engine_early.c. A device without a seat begins nothing early. */
+void tpd_early_seat_open(struct tpd_slot *slot);
+void tpd_early_seat_close(struct tpd_slot *slot);
+/* For a job that began early: waits for its end. The output's block in any case, and in *outcome what run() said when it
+ * answered TPD_OK. */
+enum tpd_status tpd_early_take(struct tpd_job *job, struct tpd_block *out, struct tpd_outcome *outcome,
+                               struct tpd_error *error) TPD_CHECKED;
+/* Lets go of it, if there is one: its blocks go back when the device has done with them. */
+void tpd_early_abandon(struct tpd_job *job);
+struct tpd_choice tpd_early_choice(const struct tpd_early *early);
 
 /* engine_work.c, the two halves of a job; each leaves status, error and times in it.
  * prepare: decodes and chooses the device. perform: transposes there and encodes; the job is over afterwards. */

@@ -37,6 +37,16 @@ static enum tpd_status decode(struct tpd_job *job) {
     return status;
 }
 
+static void note_outcome(struct tpd_job *job, const struct tpd_slot *slot, const struct tpd_outcome *outcome) {
+    job->stage_ns[TPD_STAGE_QUEUE] += outcome->wait_ns;
+    job->stage_ns[TPD_STAGE_H2D] += outcome->h2d_ns;
+    job->stage_ns[TPD_STAGE_KERNEL] += outcome->kernel_ns;
+    job->stage_ns[TPD_STAGE_D2H] += outcome->d2h_ns;
+    job->strategy_name = outcome->strategy;
+    job->tile_used = outcome->tile;
+    memcpy(job->device_id, slot->info.id, sizeof job->device_id);
+}
+
 static enum tpd_status run_once(struct tpd_job *job, const struct tpd_choice *choice, struct tpd_task *task) {
     struct tpd_slot *slot = choice->slot;
     struct tpd_outcome outcome = {.strategy = ""};
@@ -47,16 +57,9 @@ static enum tpd_status run_once(struct tpd_job *job, const struct tpd_choice *ch
     (void)atomic_fetch_sub(&slot->running, 1);
     if (status == TPD_DEVICE_LOST)
         atomic_store(&slot->lost, true);
-    if (status != TPD_OK)
-        return status;
-    job->stage_ns[TPD_STAGE_QUEUE] += outcome.wait_ns;
-    job->stage_ns[TPD_STAGE_H2D] += outcome.h2d_ns;
-    job->stage_ns[TPD_STAGE_KERNEL] += outcome.kernel_ns;
-    job->stage_ns[TPD_STAGE_D2H] += outcome.d2h_ns;
-    job->strategy_name = outcome.strategy;
-    job->tile_used = outcome.tile;
-    memcpy(job->device_id, slot->info.id, sizeof job->device_id);
-    return TPD_OK;
+    if (status == TPD_OK)
+        note_outcome(job, slot, &outcome);
+    return status;
 }
 
 /* The device was lost with the job on it. The input is whole and every byte of the output will be written again, so the CPU
@@ -83,7 +86,13 @@ static enum tpd_status move_items(struct tpd_engine *engine, struct tpd_job *job
                                   uint64_t bytes) {
     struct tpd_payload *payload = &job->payload;
     struct tpd_block out;
-    enum tpd_status status = tpd_block_acquire(job->encode.memory, (size_t)bytes, &out, &job->error);
+    struct tpd_outcome outcome;
+    const bool began_early = job->early != NULL;
+    enum tpd_status early = TPD_OK, status = TPD_OK;
+    if (began_early)
+        early = tpd_early_take(job, &out, &outcome, &job->error);
+    else
+        status = tpd_block_acquire(job->encode.memory, (size_t)bytes, &out, &job->error);
     if (status != TPD_OK)
         return status;
     struct tpd_task task = {
@@ -93,7 +102,11 @@ static enum tpd_status move_items(struct tpd_engine *engine, struct tpd_job *job
         .pinned = payload->items.pinned && out.pinned,
         .deadline_ns = job->deadline_ns,
     };
-    status = run_once(job, choice, &task);
+    /* What began early and was given up, for a client too slow or a call that failed, is done anew: the input is whole now. */
+    if (began_early && early == TPD_OK)
+        note_outcome(job, choice->slot, &outcome);
+    else
+        status = early == TPD_DEVICE_LOST ? early : run_once(job, choice, &task);
     if (status == TPD_DEVICE_LOST)
         status = after_loss(engine, job, choice, &task);
     if (status != TPD_OK) {
@@ -108,6 +121,10 @@ static enum tpd_status move_items(struct tpd_engine *engine, struct tpd_job *job
 /* Items in column-major order are, row-major, the transpose already; so are a single row, a single column and nothing. */
 static enum tpd_status choose(struct tpd_engine *engine, struct tpd_job *job) {
     const struct tpd_payload *payload = &job->payload;
+    if (job->early != NULL) {
+        job->choice = tpd_early_choice(job->early);
+        return TPD_OK;
+    }
     bool is_relabel = payload->column_major || tpd_matrix_is_relabel(&payload->matrix);
     enum tpd_status status = tpd_engine_choose(engine, job, is_relabel ? NULL : &payload->matrix, &job->choice, &job->error);
     if (is_relabel)

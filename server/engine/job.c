@@ -18,6 +18,7 @@ void tpd_job_init(struct tpd_job *job) {
 }
 
 void tpd_job_give_back(struct tpd_job *job) {
+    tpd_early_abandon(job);
     if (job->decoder != NULL)
         tpd_codec_at(job->format_in)->close(job->decoder);
     job->decoder = NULL;

@@ -135,6 +135,13 @@ enum tpd_status tpd_transpose_begin(struct tpd_exchange *request) {
     return status == TPD_OK && !request->sniffing ? open_decoder(request) : status;
 }
 
+static enum tpd_status push(struct tpd_exchange *request, const void *bytes, size_t count) {
+    enum tpd_status status = tpd_codec_at(request->job.format_in)->push(request->job.decoder, bytes, count, &request->refusal);
+    if (status == TPD_OK)
+        tpd_engine_arrive(request->http->world->engine, &request->job);
+    return status;
+}
+
 /* The first bytes decide, once there are enough of them or no more. */
 static enum tpd_status decide(struct tpd_exchange *request) {
     request->job.format_in = tpd_codec_sniff(request->first, request->first_bytes, &request->decode);
@@ -145,8 +152,7 @@ static enum tpd_status decide(struct tpd_exchange *request) {
     if (status == TPD_OK)
         status = open_decoder(request);
     if (status == TPD_OK && request->first_bytes != 0)
-        status = tpd_codec_at(request->job.format_in)
-                     ->push(request->job.decoder, request->first, request->first_bytes, &request->refusal);
+        status = push(request, request->first, request->first_bytes);
     return status;
 }
 
@@ -169,7 +175,7 @@ enum tpd_status tpd_transpose_push(struct tpd_exchange *request, const char *byt
     }
     if (count == 0)
         return TPD_OK;
-    return tpd_codec_at(request->job.format_in)->push(request->job.decoder, bytes, count, &request->refusal);
+    return push(request, bytes, count);
 }
 
 static enum tpd_status complete(struct tpd_exchange *request) {

@@ -121,6 +121,13 @@ static void add_devices(struct tpd_engine *engine, struct tpd_buf *out) {
         else
             add_text(out, ",\"compute_capability\":null");
         (void)tpd_buf_format(out, ",\"multiprocessors\":%" PRIu32 ",\"lanes\":%" PRIu32, info.multiprocessors, info.lanes);
+        const bool has_ways = info.driver_version != 0, has_panels = has_ways && info.panels_least_bytes != UINT64_MAX;
+        (void)tpd_buf_format(out, ",\"mapped_most_bytes\":%s", has_ways ? "" : "null");
+        if (has_ways)
+            (void)tpd_buf_format(out, "%" PRIu64, info.mapped_most_bytes);
+        (void)tpd_buf_format(out, ",\"panels_least_bytes\":%s", has_panels ? "" : "null");
+        if (has_panels)
+            (void)tpd_buf_format(out, "%" PRIu64, info.panels_least_bytes);
         const uint32_t versions[2] = {info.driver_version, info.runtime_version};
         for (int v = 0; v < 2; v++) { /* CUDA numbers 13.0 as 13000 */
             (void)tpd_buf_format(out, ",\"%s\":", v == 0 ? "driver_version" : "runtime_version");

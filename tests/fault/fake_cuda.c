@@ -1,7 +1,6 @@
 /* fake_cuda.c -- see fake_cuda.h. */
-#include "fake_cuda.h"
+#include "fake_cuda_state.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,44 +10,8 @@
 #include "kernels/cuda/cuda_status.h"
 #include "transposed/transposed.h"
 
-enum { HANDLES = 256, OPERATIONS = 512 };
-enum kind { NONE, MEMORY, HOST, STREAM, EVENT };
-enum verb { COPY, LAUNCH, RECORD };
-
-struct operation {
-    enum verb verb;
-    void *to;
-    const void *from;
-    uint64_t bytes;
-    struct tpd_plan plan;
-    struct handle *event;
-};
-
-struct handle {
-    enum kind kind;
-    unsigned char *memory;
-    uint64_t bytes;
-    struct operation *queue; /* a stream's */
-    uint32_t queued;
-    struct handle *stream; /* where an event was recorded last */
-    bool reached;
-    uint64_t clock_ns; /* of a stream, by what kernels cost; of an event, when it was reached */
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-    struct handle handle[HANDLES];
-    uint64_t memory_bytes, nth, calls;
-    int code, pending, dead;
-    int count_code, count, driver_version;
-    uint32_t slow_ms, mistakes, waiting, most_waiting;
-    char mistake[128];
-    bool failed;
-    uint64_t (*price)(const struct tpd_plan *plan);
-} fake;
-
-/* A thread's device, as CUDA keeps it: -1 until it chose one. */
-static __thread int thread_device = -1;
+struct fake_cuda_state fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
+__thread int fake_cuda_thread_device = -1;
 
 static void mistake(const char *what) {
     fake.mistakes++;
@@ -58,7 +21,7 @@ static void mistake(const char *what) {
 
 /* Every counted call begins here, with the lock held after it; 0: go on. */
 static int enter(void) {
-    (void)pthread_mutex_lock(&lock);
+    (void)pthread_mutex_lock(&fake.lock);
     fake.calls++;
     if (fake.dead != 0)
         return fake.dead;
@@ -75,12 +38,12 @@ static int enter(void) {
 }
 
 static int leave(int code) {
-    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_mutex_unlock(&fake.lock);
     return code;
 }
 
 static int needs_device(int code) {
-    if (code == 0 && thread_device != 0)
+    if (code == 0 && fake_cuda_thread_device != 0)
         mistake("a call from a thread that did not choose the device");
     return code;
 }
@@ -100,52 +63,74 @@ static bool is(const void *pointer, enum kind kind) {
     return handle >= fake.handle && handle < fake.handle + HANDLES && handle->kind == kind;
 }
 
-static bool on_device(const void *pointer, uint64_t bytes) {
+/* Page-locked host memory is what kernels reach as well, and copies' device side is not. */
+static bool lies_in(enum kind kind, const void *pointer, uint64_t bytes) {
     const unsigned char *at = pointer;
     for (int i = 0; i < HANDLES; i++) {
         const struct handle *handle = &fake.handle[i];
-        if (handle->kind == MEMORY && at >= handle->memory && at < handle->memory + handle->bytes)
+        if (handle->kind == kind && at >= handle->memory && at < handle->memory + handle->bytes)
             return bytes <= (uint64_t)(handle->memory + handle->bytes - at);
     }
     return false;
 }
 
-static void perform(struct handle *stream) {
-    for (uint32_t i = 0; i < stream->queued; i++) {
-        struct operation *operation = &stream->queue[i];
+static bool on_device(const void *pointer, uint64_t bytes) {
+    return lies_in(MEMORY, pointer, bytes);
+}
+
+/* Only as far as that event (NULL: to the end): whoever waits for too little sees work undone. What the stream itself waits
+ * for is done first, in its own stream. */
+static void perform(struct handle *stream, const struct handle *until) {
+    if (stream->working) {
+        mistake("streams wait for each other in a circle");
+        return;
+    }
+    stream->working = true;
+    uint32_t done = 0;
+    while (done < stream->queued && (until == NULL || !until->reached)) {
+        struct operation *operation = &stream->queue[done++];
+        const struct tpd_cuda_rows *rows = &operation->rows;
         switch (operation->verb) {
         case COPY:
-            memcpy(operation->to, operation->from, operation->bytes);
+            for (uint64_t i = 0; i < rows->rows; i++)
+                memcpy((unsigned char *)rows->to + i * rows->to_pitch, (const unsigned char *)rows->from + i * rows->from_pitch,
+                       rows->row_bytes);
             break;
         case LAUNCH:
             if (fake.price != NULL)
                 stream->clock_ns += fake.price(&operation->plan);
             else
-                tpd_transpose_ref(&operation->plan.matrix, operation->from, operation->to);
+                tpd_transpose_ref(&operation->plan.matrix, rows->from, rows->to);
             break;
         case RECORD:
             operation->event->clock_ns = stream->clock_ns;
             operation->event->reached = true;
             break;
+        case AWAIT:
+            if (!operation->event->reached && operation->event->stream != NULL)
+                perform(operation->event->stream, operation->event);
+            break;
         }
     }
-    stream->queued = 0;
+    stream->queued -= done;
+    memmove(stream->queue, stream->queue + done, stream->queued * sizeof stream->queue[0]);
+    stream->working = false;
 }
 
 /* Lets other threads in while the device "works", as a real wait does. */
-static void wait_for(struct handle *stream) {
+static void wait_for(struct handle *stream, const struct handle *until) {
     fake.waiting++;
     if (fake.waiting > fake.most_waiting)
         fake.most_waiting = fake.waiting;
     if (fake.slow_ms != 0 && stream->queued > 1) {
         struct timespec time = {fake.slow_ms / 1000, (long)(fake.slow_ms % 1000) * 1000000};
-        (void)pthread_mutex_unlock(&lock);
+        (void)pthread_mutex_unlock(&fake.lock);
         (void)nanosleep(&time, NULL);
-        (void)pthread_mutex_lock(&lock);
+        (void)pthread_mutex_lock(&fake.lock);
     }
     fake.waiting--;
     if (fake.dead == 0)
-        perform(stream);
+        perform(stream, until);
 }
 
 static int enqueue(void *stream, struct operation operation) {
@@ -192,6 +177,7 @@ static int device_properties(int device, struct tpd_cuda_properties *properties)
         properties->shared_most_bytes = 227 * 1024;
         properties->compute_capability = 90;
         properties->multiprocessors = 1;
+        properties->maps_host = fake.maps_host;
     }
     return leave(code);
 }
@@ -199,7 +185,7 @@ static int device_properties(int device, struct tpd_cuda_properties *properties)
 static int device_use(int device) {
     int code = enter();
     if (code == 0)
-        thread_device = device;
+        fake_cuda_thread_device = device;
     return leave(code);
 }
 
@@ -285,7 +271,7 @@ static int stream_wait(void *stream) {
     int code = enter();
     if (code == 0) {
         if (is(stream, STREAM))
-            wait_for(stream);
+            wait_for(stream, NULL);
         else
             mistake("a wait for something that is no stream");
         code = fake.dead;
@@ -299,6 +285,8 @@ static int event_record(void *event, void *stream) {
     if (code == 0 && !is(event, EVENT)) {
         mistake("something that is no event was recorded");
     } else if (code == 0) {
+        if (handle->stream != NULL && !handle->reached)
+            mistake("an event was recorded again before anybody saw it reached");
         handle->stream = stream;
         handle->reached = false;
         code = enqueue(stream, (struct operation){.verb = RECORD, .event = handle});
@@ -313,9 +301,32 @@ static int event_wait(void *event) {
         mistake("a wait for something that is no event");
     } else if (code == 0) {
         if (handle->stream != NULL)
-            wait_for(handle->stream);
+            wait_for(handle->stream, handle);
         code = fake.dead;
     }
+    return leave(code);
+}
+
+/* While the device is slow it is never done before somebody waits. */
+static int event_query(void *event) {
+    int code = enter();
+    struct handle *handle = event;
+    if (code == 0 && !is(event, EVENT)) {
+        mistake("a question for something that is no event");
+    } else if (code == 0 && handle->stream != NULL) {
+        if (fake.slow_ms == 0)
+            perform(handle->stream, handle);
+        code = handle->reached ? 0 : TPD_CUDA_NOT_READY;
+    }
+    return leave(code);
+}
+
+static int stream_await(void *stream, void *event) {
+    int code = enter();
+    if (code == 0 && (!is(event, EVENT) || ((struct handle *)event)->stream == NULL))
+        mistake("a stream that awaits something that was never recorded");
+    else if (code == 0)
+        code = enqueue(stream, (struct operation){.verb = AWAIT, .event = event});
     return leave(code);
 }
 
@@ -329,22 +340,32 @@ static int event_elapsed(float *milliseconds, void *from, void *to) {
     return leave(code);
 }
 
-static int copy_in(void *device, const void *host, uint64_t bytes, void *stream) {
+/* One stretch of memory that begins and ends in one allocation of the kind: bytes of rows and what is between them. */
+static uint64_t reach(uint64_t pitch, const struct tpd_cuda_rows *rows) {
+    return (rows->rows - 1) * pitch + rows->row_bytes;
+}
+
+static int copy(const struct tpd_cuda_rows *rows, const void *device, uint64_t pitch, void *stream) {
     int code = needs_device(enter());
-    if (code == 0 && !on_device(device, bytes))
+    if (code == 0 && (rows->rows == 0 || rows->row_bytes == 0 || rows->row_bytes > rows->to_pitch ||
+                      rows->row_bytes > rows->from_pitch || !on_device(device, reach(pitch, rows))))
         mistake("a copy out of device memory's bounds");
     else if (code == 0)
-        code = enqueue(stream, (struct operation){.verb = COPY, .to = device, .from = host, .bytes = bytes});
+        code = enqueue(stream, (struct operation){.verb = COPY, .rows = *rows});
     return leave(code);
 }
 
+static int copy_in_rows(const struct tpd_cuda_rows *rows, void *stream) {
+    return copy(rows, rows->to, rows->to_pitch, stream);
+}
+static int copy_out_rows(const struct tpd_cuda_rows *rows, void *stream) {
+    return copy(rows, rows->from, rows->from_pitch, stream);
+}
+static int copy_in(void *device, const void *host, uint64_t bytes, void *stream) {
+    return copy_in_rows(&(struct tpd_cuda_rows){device, host, bytes, bytes, bytes, 1}, stream);
+}
 static int copy_out(void *host, const void *device, uint64_t bytes, void *stream) {
-    int code = needs_device(enter());
-    if (code == 0 && !on_device(device, bytes))
-        mistake("a copy out of device memory's bounds");
-    else if (code == 0)
-        code = enqueue(stream, (struct operation){.verb = COPY, .to = host, .from = device, .bytes = bytes});
-    return leave(code);
+    return copy_out_rows(&(struct tpd_cuda_rows){host, device, bytes, bytes, bytes, 1}, stream);
 }
 
 static int kernels_prepare(uint64_t shared_most_bytes) {
@@ -355,11 +376,12 @@ static int kernels_prepare(uint64_t shared_most_bytes) {
 static int kernel_launch(const struct tpd_plan *plan, const void *in, void *out, void *stream) {
     int code = needs_device(enter());
     uint64_t bytes = 0;
-    if (code == 0 && (tpd_matrix_bytes(&plan->matrix, &bytes, NULL) != TPD_OK || bytes == 0 || !on_device(in, bytes) ||
-                      !on_device(out, bytes)))
+    if (code == 0 &&
+        (tpd_matrix_bytes(&plan->matrix, &bytes, NULL) != TPD_OK || bytes == 0 ||
+         !(on_device(in, bytes) || lies_in(HOST, in, bytes)) || !(on_device(out, bytes) || lies_in(HOST, out, bytes))))
         mistake("a kernel out of device memory's bounds");
     else if (code == 0)
-        code = enqueue(stream, (struct operation){.verb = LAUNCH, .to = out, .from = in, .plan = *plan});
+        code = enqueue(stream, (struct operation){.verb = LAUNCH, .rows = {.to = out, .from = in}, .plan = *plan});
     return leave(code);
 }
 
@@ -373,7 +395,7 @@ static int kernel_occupancy(const struct tpd_plan *plan, uint32_t *registers, ui
 }
 
 static int last_error(void) {
-    (void)pthread_mutex_lock(&lock);
+    (void)pthread_mutex_lock(&fake.lock);
     int code = fake.dead != 0 ? fake.dead : fake.pending;
     fake.pending = 0;
     return leave(code);
@@ -402,13 +424,17 @@ const struct tpd_cuda_calls fake_cuda = {
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
     .stream_wait = stream_wait,
+    .stream_await = stream_await,
     .event_create = event_create,
     .event_destroy = event_destroy,
     .event_record = event_record,
     .event_wait = event_wait,
+    .event_query = event_query,
     .event_elapsed = event_elapsed,
     .copy_in = copy_in,
     .copy_out = copy_out,
+    .copy_in_rows = copy_in_rows,
+    .copy_out_rows = copy_out_rows,
     .kernels_prepare = kernels_prepare,
     .kernel_launch = kernel_launch,
     .kernel_occupancy = kernel_occupancy,
@@ -416,67 +442,3 @@ const struct tpd_cuda_calls fake_cuda = {
     .error_name = error_name,
     .error_text = error_text,
 };
-
-void fake_cuda_reset(uint64_t memory_bytes, uint64_t nth, int code) {
-    (void)pthread_mutex_lock(&lock);
-    for (int i = 0; i < HANDLES; i++) { /* what a failed test left */
-        free(fake.handle[i].memory);
-        free(fake.handle[i].queue);
-    }
-    memset(&fake, 0, sizeof fake);
-    fake.memory_bytes = memory_bytes;
-    fake.nth = nth;
-    fake.code = code;
-    fake.count = 1;
-    fake.driver_version = 13000;
-    thread_device = -1;
-    (void)pthread_mutex_unlock(&lock);
-}
-
-void fake_cuda_machine(int count_code, int count, int version) {
-    fake.count_code = count_code;
-    fake.count = count;
-    fake.driver_version = version;
-}
-
-void fake_cuda_slow(uint32_t milliseconds) {
-    fake.slow_ms = milliseconds;
-}
-
-void fake_cuda_price(uint64_t (*price)(const struct tpd_plan *plan)) {
-    fake.price = price;
-}
-
-bool fake_cuda_failed(void) {
-    return fake.failed;
-}
-
-uint64_t fake_cuda_calls(void) {
-    return fake.calls;
-}
-
-uint32_t fake_cuda_held(void) {
-    uint32_t held = 0;
-    for (int i = 0; i < HANDLES; i++)
-        held += fake.handle[i].kind != NONE;
-    return held;
-}
-
-uint32_t fake_cuda_queued(void) {
-    uint32_t queued = 0;
-    for (int i = 0; i < HANDLES; i++)
-        queued += fake.handle[i].queued;
-    return queued;
-}
-
-uint32_t fake_cuda_mistakes(void) {
-    return fake.mistakes;
-}
-
-const char *fake_cuda_mistake(void) {
-    return fake.mistake;
-}
-
-uint32_t fake_cuda_most_streams(void) {
-    return fake.most_waiting;
-}

@@ -145,7 +145,7 @@ START_TEST(every_call_fails_once) {
     uint64_t nth = 1;
     while (one_life(nth, faults[_i].code, faults[_i].sticky)) {
         nth++;
-        ck_assert_uint_lt(nth, 1000);
+        ck_assert_uint_lt(nth, 5000);
     }
     ck_assert_uint_gt(nth, 50); /* else the loop saw nothing of a run */
 }
@@ -319,11 +319,8 @@ START_TEST(check_names_limits) {
     struct tpd_error error = {0};
     task.matrix = (struct tpd_matrix){.rows = 256, .cols = 256, .batch = 1, .itemsize = 4, .dtype = TPD_DTYPE_FLOAT32};
     ck_assert_ok(cuda->check(device, &task, &error), error);
-    task.matrix.rows++;
-    ck_assert_int_eq(cuda->check(device, &task, &error), TPD_TOO_LARGE);
-    ck_assert_uint_eq(error.has & TPD_ERROR_HAS_LIMIT, TPD_ERROR_HAS_LIMIT);
-    ck_assert_uint_eq(error.limit, MEMORY / 4);
-    ck_assert_uint_eq(error.actual, 257 * 256 * 4);
+    task.matrix.rows = 1u << 30; /* past the pool: in panels */
+    ck_assert_ok(cuda->check(device, &task, &error), error);
     task.matrix.rows = UINT64_MAX / 2;
     ck_assert_int_eq(cuda->check(device, &task, &error), TPD_SIZE_OVERFLOW);
     task.matrix = (struct tpd_matrix){.rows = 4, .cols = 4, .batch = 1, .itemsize = 16, .dtype = TPD_DTYPE_OPAQUE};

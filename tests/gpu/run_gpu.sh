@@ -66,6 +66,7 @@ part "Kernel time of each strategy, beside a device-to-device copy" 200 "${ours[
 part "The tuner: its choices beside the rule's, and beside every way measured longer" 120 "${ours[@]}" "$bin/bench_tuner"
 part "The ladder: 1 to 32-way conflicts on one side, all else equal" 60 "${ours[@]}" "$bin/bench_ladder"
 part "Runs that overlap on one device" 60 "${ours[@]}" "$bin/bench_overlap"
+part "Host to host: mapped, whole and in panels, beside the bus" 120 "${ours[@]}" "$bin/bench_transfer"
 ncu=$(command -v ncu || find /usr/local/cuda*/bin /opt/nvidia/nsight-compute -maxdepth 2 -name ncu 2>/dev/null | sort | tail -n 1)
 if [ -n "$ncu" ]; then
   part "The bank model beside the profiler's counters" 240 python3 "$here/check_banks.py" "$carried" --ncu "$ncu" \

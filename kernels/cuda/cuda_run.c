@@ -1,0 +1,310 @@
+/* cuda_run.c -- one task on one lane, in each of the three ways.
+ *
+ * A run takes, in one piece, all the device memory that it will need, so that two runs never hold one half each and wait for the
+ * other. After a failed call the lane's streams are drained before the caller gets its buffers back: nothing of ours touches
+ * them afterwards.
+ */
+#include <string.h>
+
+#include "kernels/cuda/cuda_device.h"
+#include "kernels/cuda/panels.h"
+#include "transposed/clock.h"
+
+enum {
+    MAPPED_ALIGNMENT = 16, /* bytes: a kernel's largest access */
+    SHORT_BYTES = 4 << 20, /* of a run that is over before a sleeping thread would be awake again */
+    SPIN_NS = 250000       /* how long to look for the end of such a run before going to sleep after all */
+};
+
+bool tpd_cuda_can_map(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes) {
+    if (!device->properties.maps_host)
+        return false;
+    return bytes <= TPD_CUDA_STAGE_BYTES ||
+           (task->pinned && (((uintptr_t)task->in | (uintptr_t)task->out) & (MAPPED_ALIGNMENT - 1)) == 0);
+}
+
+/* After a failure: whatever was enqueued still reads and writes the caller's memory and ours. A stream that does not come
+ * to rest can't be waited for, so the device is given up rather than its memory handed to somebody else. */
+static void drain(struct tpd_device *device, const struct tpd_cuda_lane *lane) {
+    for (int i = 0; i < TPD_CUDA_STREAMS; i++) {
+        struct tpd_error words;
+        int code = device->calls->stream_wait(lane->stream[i]);
+        if (code != 0 && tpd_cuda_device_fail(device, code, "waiting for a stream after a failure", &words) != TPD_DEVICE_LOST &&
+            device->calls->stream_wait(lane->stream[i]) != 0)
+            tpd_cuda_device_lose(device, words.text);
+    }
+}
+
+static int add_time(const struct tpd_cuda_calls *calls, void *const event[TPD_CUDA_EVENTS], enum tpd_cuda_event begins,
+                    uint64_t *sum_ns) {
+    float milliseconds = 0;
+    int code = calls->event_elapsed(&milliseconds, event[begins], event[begins + 1]);
+    if (code == 0 && milliseconds > 0)
+        *sum_ns += (uint64_t)((double)milliseconds * 1e6);
+    return code;
+}
+
+static int add_times(const struct tpd_cuda_calls *calls, void *const event[TPD_CUDA_EVENTS], struct tpd_outcome *outcome) {
+    int code = add_time(calls, event, TPD_CUDA_IN_BEGINS, &outcome->h2d_ns);
+    if (code == 0)
+        code = add_time(calls, event, TPD_CUDA_KERNEL_BEGINS, &outcome->kernel_ns);
+    if (code == 0)
+        code = add_time(calls, event, TPD_CUDA_OUT_BEGINS, &outcome->d2h_ns);
+    return code;
+}
+
+/* A short run is waited for awake: to be woken costs more than it takes. */
+static int wait_for(const struct tpd_cuda_calls *calls, void *event, bool is_short) {
+    uint64_t until_ns = is_short ? tpd_clock_ns() + SPIN_NS : 0;
+    int code = TPD_CUDA_NOT_READY;
+    while (is_short && code == TPD_CUDA_NOT_READY && tpd_clock_ns() < until_ns)
+        code = calls->event_query(event);
+    return code == TPD_CUDA_NOT_READY ? calls->event_wait(event) : code;
+}
+
+/* The kernel between two events; the code of the first call that failed. */
+static int launch(const struct tpd_cuda_calls *calls, const struct tpd_plan *plan, const void *in, void *out,
+                  void *const event[TPD_CUDA_EVENTS], void *stream) {
+    int code = calls->event_record(event[TPD_CUDA_KERNEL_BEGINS], stream);
+    if (code == 0)
+        code = calls->kernel_launch(plan, in, out, stream);
+    if (code == 0)
+        code = calls->event_record(event[TPD_CUDA_KERNEL_ENDS], stream);
+    return code;
+}
+
+/* ---- mapped ---- */
+
+static int run_mapped(const struct tpd_cuda_run *run, struct tpd_outcome *outcome) {
+    const struct tpd_cuda_calls *calls = run->device->calls;
+    const struct tpd_cuda_lane *lane = run->lane;
+    const struct tpd_task *task = run->task;
+    const bool is_staged = !task->pinned || (((uintptr_t)task->in | (uintptr_t)task->out) & (MAPPED_ALIGNMENT - 1)) != 0;
+    const void *in = task->in;
+    void *out = task->out;
+    if (is_staged) {
+        uint64_t start_ns = tpd_clock_ns();
+        in = memcpy(lane->stage, task->in, run->bytes);
+        out = (unsigned char *)lane->stage + TPD_CUDA_STAGE_BYTES;
+        outcome->h2d_ns = tpd_clock_ns() - start_ns;
+    }
+    int code = launch(calls, run->plan, in, out, lane->event[0], lane->stream[TPD_CUDA_STREAM_KERNEL]);
+    if (code == 0)
+        code = wait_for(calls, lane->event[0][TPD_CUDA_KERNEL_ENDS], run->bytes <= SHORT_BYTES);
+    if (code == 0)
+        code = add_time(calls, lane->event[0], TPD_CUDA_KERNEL_BEGINS, &outcome->kernel_ns);
+    if (code == 0 && is_staged) {
+        uint64_t start_ns = tpd_clock_ns();
+        memcpy(task->out, out, run->bytes);
+        outcome->d2h_ns = tpd_clock_ns() - start_ns;
+    }
+    return code;
+}
+
+/* ---- whole ---- */
+
+static int run_whole(const struct tpd_cuda_run *run, unsigned char *in, unsigned char *out, struct tpd_outcome *outcome) {
+    const struct tpd_cuda_calls *calls = run->device->calls;
+    void *const *event = run->lane->event[0], *stream = run->lane->stream[TPD_CUDA_STREAM_KERNEL];
+    int code = calls->event_record(event[TPD_CUDA_IN_BEGINS], stream);
+    if (code == 0)
+        code = calls->copy_in(in, run->task->in, run->bytes, stream);
+    if (code == 0)
+        code = calls->event_record(event[TPD_CUDA_IN_ENDS], stream);
+    if (code == 0)
+        code = launch(calls, run->plan, in, out, event, stream);
+    if (code == 0)
+        code = calls->event_record(event[TPD_CUDA_OUT_BEGINS], stream);
+    if (code == 0)
+        code = calls->copy_out(run->task->out, out, run->bytes, stream);
+    if (code == 0)
+        code = calls->event_record(event[TPD_CUDA_OUT_ENDS], stream);
+    if (code == 0)
+        code = wait_for(calls, event[TPD_CUDA_OUT_ENDS], run->bytes <= SHORT_BYTES);
+    return code == 0 ? add_times(calls, event, outcome) : code;
+}
+
+/* ---- panels ---- */
+
+struct pipeline {
+    const struct tpd_cuda_run *run;
+    struct tpd_outcome *outcome;
+    unsigned char *memory; /* of the slots: input and output each */
+    uint64_t room;         /* bytes of one of these */
+    struct tpd_panel panel[TPD_CUDA_SLOTS];
+    uint64_t begun, ended; /* panels */
+};
+
+/* The whole matrix's strategy, where it takes a rectangle of that shape: the last one may be a single column, say. */
+static enum tpd_status plan_panel(const struct tpd_cuda_run *run, const struct tpd_panel *panel, struct tpd_plan *plan,
+                                  struct tpd_error *error) {
+    struct tpd_matrix matrix = run->task->matrix;
+    const uint64_t shared_most_bytes = run->device->properties.shared_most_bytes;
+    matrix.rows = panel->rows;
+    matrix.cols = panel->cols;
+    matrix.batch = panel->matrices;
+    const struct tpd_plan *whole = run->plan;
+    const enum tpd_status status =
+        whole->variant != 0 ? tpd_strategy_plan_variant(whole->strategy, whole->variant, &matrix, shared_most_bytes, plan, NULL)
+                            : tpd_strategy_plan(whole->strategy, &matrix, run->task->tile, shared_most_bytes, plan, NULL);
+    if (status == TPD_OK)
+        return TPD_OK;
+    return tpd_strategy_plan(TPD_STRATEGY_AUTO, &matrix, (struct tpd_tile){0, 0}, shared_most_bytes, plan, error);
+}
+
+static int copy_panel_in(const struct pipeline *line, const struct tpd_panel *panel, unsigned char *in) {
+    const struct tpd_cuda_run *run = line->run;
+    const struct tpd_matrix *matrix = &run->task->matrix;
+    const uint64_t itemsize = matrix->itemsize;
+    const unsigned char *from = (const unsigned char *)run->task->in +
+                                ((panel->matrix * matrix->rows + panel->row) * matrix->cols + panel->col) * itemsize;
+    void *stream = run->lane->stream[TPD_CUDA_STREAM_IN];
+    const uint64_t row_bytes = panel->cols * itemsize, rows = panel->rows * panel->matrices;
+    if (panel->cols == matrix->cols)
+        return run->device->calls->copy_in(in, from, row_bytes * rows, stream);
+    const struct tpd_cuda_rows copy = {in, from, row_bytes, matrix->cols * itemsize, row_bytes, rows};
+    return run->device->calls->copy_in_rows(&copy, stream);
+}
+
+static int copy_panel_out(const struct pipeline *line, const struct tpd_panel *panel, const unsigned char *out) {
+    const struct tpd_cuda_run *run = line->run;
+    const struct tpd_matrix *matrix = &run->task->matrix;
+    const uint64_t itemsize = matrix->itemsize;
+    unsigned char *to =
+        (unsigned char *)run->task->out + ((panel->matrix * matrix->cols + panel->col) * matrix->rows + panel->row) * itemsize;
+    void *stream = run->lane->stream[TPD_CUDA_STREAM_OUT];
+    const uint64_t row_bytes = panel->rows * itemsize, rows = panel->cols * panel->matrices;
+    if (panel->rows == matrix->rows)
+        return run->device->calls->copy_out(to, out, row_bytes * rows, stream);
+    const struct tpd_cuda_rows copy = {to, out, matrix->rows * itemsize, row_bytes, row_bytes, rows};
+    return run->device->calls->copy_out_rows(&copy, stream);
+}
+
+static int begin_panel(struct pipeline *line, const struct tpd_panel *panel, const struct tpd_plan *plan) {
+    const uint64_t slot = line->begun % TPD_CUDA_SLOTS;
+    const struct tpd_cuda_lane *lane = line->run->lane;
+    const struct tpd_cuda_calls *calls = line->run->device->calls;
+    void *const *event = lane->event[slot], *const *stream = lane->stream;
+    unsigned char *in = line->memory + 2 * slot * line->room, *out = in + line->room;
+    line->panel[slot] = *panel;
+    line->begun++;
+    int code = calls->event_record(event[TPD_CUDA_IN_BEGINS], stream[TPD_CUDA_STREAM_IN]);
+    if (code == 0)
+        code = copy_panel_in(line, panel, in);
+    if (code == 0)
+        code = calls->event_record(event[TPD_CUDA_IN_ENDS], stream[TPD_CUDA_STREAM_IN]);
+    if (code == 0)
+        code = calls->stream_await(stream[TPD_CUDA_STREAM_KERNEL], event[TPD_CUDA_IN_ENDS]);
+    if (code == 0)
+        code = launch(calls, plan, in, out, event, stream[TPD_CUDA_STREAM_KERNEL]);
+    if (code == 0)
+        code = calls->stream_await(stream[TPD_CUDA_STREAM_OUT], event[TPD_CUDA_KERNEL_ENDS]);
+    if (code == 0)
+        code = calls->event_record(event[TPD_CUDA_OUT_BEGINS], stream[TPD_CUDA_STREAM_OUT]);
+    if (code == 0)
+        code = copy_panel_out(line, panel, out);
+    if (code == 0)
+        code = calls->event_record(event[TPD_CUDA_OUT_ENDS], stream[TPD_CUDA_STREAM_OUT]);
+    return code;
+}
+
+/* The oldest one: its slot is free afterwards. */
+static int end_panel(struct pipeline *line) {
+    const struct tpd_cuda_calls *calls = line->run->device->calls;
+    const uint64_t slot = line->ended % TPD_CUDA_SLOTS;
+    void *const *event = line->run->lane->event[slot];
+    struct tpd_flow *flow = line->run->task->flow;
+    int code = wait_for(calls, event[TPD_CUDA_OUT_ENDS], false);
+    if (code == 0)
+        code = add_times(calls, event, line->outcome);
+    line->ended++;
+    const uint64_t done = line->panel[slot].out_done_bytes;
+    if (code == 0 && flow != NULL && flow->ready != NULL && done != 0 && done != line->run->bytes)
+        flow->ready(flow, done);
+    return code;
+}
+
+/* TPD_OK and a code that is not 0: a call failed. */
+static enum tpd_status run_panels(struct pipeline *line, struct tpd_panels *panels, int *code, struct tpd_error *error) {
+    const struct tpd_task *task = line->run->task;
+    struct tpd_panel panel;
+    struct tpd_plan plan;
+    enum tpd_status status = TPD_OK;
+    while (*code == 0 && tpd_panels_next(panels, &panel)) {
+        if (line->begun - line->ended == TPD_CUDA_SLOTS)
+            *code = end_panel(line);
+        if (*code == 0 && task->flow != NULL && task->flow->await != NULL)
+            status = task->flow->await(task->flow, panel.in_end_bytes, error);
+        if (status == TPD_OK)
+            status = plan_panel(line->run, &panel, &plan, error);
+        if (status != TPD_OK)
+            return status;
+        if (*code == 0)
+            *code = begin_panel(line, &panel, &plan);
+    }
+    while (*code == 0 && line->ended < line->begun)
+        *code = end_panel(line);
+    return status;
+}
+
+/* ---- all of them ---- */
+
+static uint64_t rounded(uint64_t bytes) {
+    return bytes + (TPD_POOL_ALIGNMENT - bytes % TPD_POOL_ALIGNMENT) % TPD_POOL_ALIGNMENT; /* bytes < 2^63 */
+}
+
+static enum tpd_status acquire(const struct tpd_cuda_run *run, uint64_t bytes, uint64_t *offset, struct tpd_outcome *outcome,
+                               struct tpd_error *error) {
+    struct tpd_device *device = run->device;
+    uint64_t started_ns = tpd_clock_ns();
+    enum tpd_status status = tpd_pool_acquire(&device->pool, bytes, run->task->deadline_ns, offset, error);
+    outcome->wait_ns += tpd_clock_ns() - started_ns;
+    if (status == TPD_DEVICE_LOST) {
+        (void)pthread_mutex_lock(&device->lock);
+        status = tpd_fail(error, TPD_DEVICE_LOST, "%s", device->reason);
+        (void)pthread_mutex_unlock(&device->lock);
+    }
+    return status;
+}
+
+enum tpd_status tpd_cuda_run(const struct tpd_cuda_run *run, struct tpd_outcome *outcome, struct tpd_error *error) {
+    struct tpd_device *device = run->device;
+    struct tpd_panels panels;
+    struct pipeline line = {.run = run, .outcome = outcome};
+    enum tpd_status status = TPD_OK;
+    uint64_t offset = 0, need = 0;
+    if (run->way == TPD_CUDA_WHOLE) {
+        need = 2 * rounded(run->bytes);
+    } else if (run->way == TPD_CUDA_PANELS) {
+        /* A body comes more slowly than short rows leave. */
+        const bool in_order = run->task->flow != NULL && run->task->flow->await != NULL;
+        tpd_panels_begin(&panels, &run->task->matrix, device->panel_most_bytes,
+                         in_order ? TPD_PANEL_STRIP_BYTES / 8 : device->panel_strip_bytes, in_order);
+        line.room = rounded(tpd_panels_most_bytes(&panels));
+        need = 2 * TPD_CUDA_SLOTS * line.room;
+    }
+    if (need != 0)
+        status = acquire(run, need, &offset, outcome, error);
+    if (status != TPD_OK)
+        return status;
+    unsigned char *memory = device->memory + offset;
+    const char *doing = "choosing the device in this thread";
+    int code = device->calls->device_use((int)device->index);
+    if (code == 0) {
+        doing = "transposing";
+        line.memory = memory;
+        if (run->way == TPD_CUDA_MAPPED)
+            code = run_mapped(run, outcome);
+        else if (run->way == TPD_CUDA_WHOLE)
+            code = run_whole(run, memory, memory + need / 2, outcome);
+        else
+            status = run_panels(&line, &panels, &code, error);
+    }
+    if (code != 0)
+        status = tpd_cuda_device_fail(device, code, doing, error);
+    if (status != TPD_OK)
+        drain(device, run->lane);
+    if (need != 0)
+        tpd_pool_release(&device->pool, offset);
+    return status;
+}

@@ -1,0 +1,40 @@
+/* panels.h -- cuts a batch of matrices into pieces that go through a device one after the other.
+ *
+ * A panel is a few whole matrices, or a rectangle of one: as wide or as high as the matrix wherever that fits, so that it is one
+ * run of bytes on one side at least. On the other it is rows of a fixed length, which a bus moves well from some KiB on.
+ * Pure: no device, no allocation.
+ */
+#ifndef TPD_PANELS_H
+#define TPD_PANELS_H
+
+#include "transposed/matrix.h"
+
+struct tpd_panel {
+    uint64_t matrix, matrices;     /* of the batch */
+    uint64_t row, col, rows, cols; /* of each of them */
+    uint64_t in_end_bytes;         /* where the last byte of input lies, plus one */
+    uint64_t out_done_bytes;       /* of the output's beginning, complete once this panel and all before it are; 0: unsaid */
+};
+
+struct tpd_panels {
+    struct tpd_matrix matrix;
+    uint64_t group;                       /* matrices a panel; 0: less than one */
+    bool by_rows;                         /* the cut: along the input's rows, or along its columns */
+    uint64_t along, across;               /* the most of a panel: lines along the cut, and of their items */
+    uint64_t least;                       /* lines of the first and last ones, where the pipeline fills and drains */
+    uint64_t at_matrix, at_line, at_item; /* what comes next */
+    uint64_t made;
+};
+
+/* Of a row on the side where a panel is rows: below, copies are slower by a tenth and more (H200, PCIe 5). */
+enum { TPD_PANEL_STRIP_BYTES = 8 << 10 };
+
+/* most_bytes: of one panel; at least an item. strip_bytes: of such a row, at least, where that is possible. in_order: the input
+ * is read from its beginning to its end, piece by piece. */
+void tpd_panels_begin(struct tpd_panels *panels, const struct tpd_matrix *matrix, uint64_t most_bytes, uint64_t strip_bytes,
+                      bool in_order);
+bool tpd_panels_next(struct tpd_panels *panels, struct tpd_panel *panel); /* false: that was all */
+uint64_t tpd_panels_most_bytes(const struct tpd_panels *panels);          /* of the largest one */
+bool tpd_panels_is_one(const struct tpd_panels *panels);                  /* nothing is cut */
+
+#endif
