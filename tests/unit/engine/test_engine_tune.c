@@ -289,7 +289,20 @@ START_TEST(the_crossover_keeps_its_budget) {
     struct tpd_engine *engine = start();
     ck_assert_uint_lt(tpd_clock_ns() - started_ns, 2000000000);
     ck_assert_uint_eq(engine->crossover_bytes[2], 0);
+    ck_assert_msg(has_logged("crossover not measured to its end") && has_logged("tune_budget"), "%s", logged);
     rig_engine_end(engine);
+    /* What the time was too short for is measured by the next start. */
+    config.tune = TPD_TUNE_ON;
+    config.tune_budget = 0;
+    engine = start();
+    ck_assert_uint_eq(tpd_engine_crossover_least(engine), 0);
+    rig_engine_end(engine);
+    config.tune_budget = 900000000;
+    rig_gpu.base_ns = 0;
+    engine = start();
+    ck_assert_uint_eq(engine->crossover_bytes[2], 4096);
+    rig_engine_end(engine);
+    config.tune = TPD_TUNE_OFF;
     /* A GPU that fails meanwhile is named alone. */
     rig_reset();
     rig_gpu.devices = 1;
