@@ -6,10 +6,10 @@
 
 enum {
     LEAST_BYTES = 4096,
-    STEPS = 9,          /* 4 KiB, 16 KiB ... 256 MiB: where a GPU wins by little over many cores, it does only past every cache */
-    REPEATS = 3,        /* the best of these, after one that warms up */
-    LONG_NS = 10000000, /* one repeat will do */
-    BUDGET_SHARE = 16   /* of the host budget, at most, for the largest pair of blocks */
+    STEPS = 9,         /* 4 KiB, 16 KiB ... 256 MiB: where a GPU wins by little over many cores, it does only past every cache */
+    REPEATS = 3,       /* the best of these, after one that warms up */
+    LONG_NS = 3000000, /* what lasts so long needs no more than one */
+    BUDGET_SHARE = 16  /* of the host budget, at most, for the largest pair of blocks */
 };
 
 /* Of one size: what a run took on either side. */
@@ -64,8 +64,10 @@ static bool compare(struct race *race, uint32_t itemsize, uint32_t step, struct 
     bool measured =
         tpd_block_acquire(memory, bytes, &in, NULL) == TPD_OK && tpd_block_acquire(memory, bytes, &out, NULL) == TPD_OK;
     if (measured) {
-        memset(in.data, 1, bytes);
-        memset(out.data, 2, bytes);
+        if (!(in.pinned && out.pinned)) { /* page-locked memory is there; other pages come when they are first written */
+            memset(in.data, 1, bytes);
+            memset(out.data, 2, bytes);
+        }
         task.in = in.data;
         task.out = out.data;
         task.pinned = in.pinned && out.pinned;
@@ -85,7 +87,7 @@ static uint64_t crossing(const struct pair *lost, const struct pair *won) {
 }
 
 /* The first step that the GPU wins, by halves: who wins one wins all that are larger. Begins where the item size before ended,
- * for large steps take long and the answers are near one another. */
+ * for large steps take long and the answers are near one another. False: the time was up, or a run failed. */
 static bool search(struct race *race, uint32_t itemsize, uint32_t *guess, uint64_t *crossover_bytes) {
     struct pair lost = {.bytes = 0}, won = {.bytes = 0};
     uint32_t low = 0, high = race->steps; /* the answer is low ... high; high: none */
@@ -94,7 +96,7 @@ static bool search(struct race *race, uint32_t itemsize, uint32_t *guess, uint64
         struct pair pair;
         if (tpd_clock_ns() >= race->deadline_ns || !compare(race, itemsize, step, &pair)) {
             *crossover_bytes = won.bytes; /* it may win below as well */
-            return won.bytes != 0;
+            return false;
         }
         if (pair.gpu_ns < pair.cpu_ns) {
             won = pair;
@@ -112,8 +114,8 @@ static bool search(struct race *race, uint32_t itemsize, uint32_t *guess, uint64
     return true;
 }
 
-bool tpd_engine_measure_crossover(struct tpd_engine *engine, struct tpd_slot *gpu, struct tpd_slot *cpu, uint64_t budget_ns,
-                                  uint64_t crossover_bytes[TPD_TUNING_SIZES]) {
+enum tpd_crossover tpd_engine_measure_crossover(struct tpd_engine *engine, struct tpd_slot *gpu, struct tpd_slot *cpu,
+                                                uint64_t budget_ns, uint64_t crossover_bytes[TPD_TUNING_SIZES]) {
     /* 4 bytes first: the others begin where it ended, and take its answer where the time is up. */
     static const uint32_t order[TPD_TUNING_SIZES] = {4, 8, 2, 1, 16, 12};
     struct tpd_host_pool_counts counts;
@@ -123,16 +125,20 @@ bool tpd_engine_measure_crossover(struct tpd_engine *engine, struct tpd_slot *gp
         race.steps++;
     uint32_t guess = race.steps / 2;
     uint64_t first = 0;
+    bool is_whole = true;
     for (uint32_t i = 0; i < TPD_TUNING_SIZES && !race.failed; i++) {
         uint64_t *bytes = &crossover_bytes[tpd_tuning_size(order[i])];
-        if (!search(&race, order[i], &guess, bytes))
-            *bytes = first;
-        if (i == 0)
-            first = *bytes;
+        *bytes = 0;
+        if (!search(&race, order[i], &guess, bytes)) {
+            *bytes = *bytes != 0 ? *bytes : first;
+            is_whole = false;
+        }
+        first = i == 0 ? *bytes : first;
     }
-    if (race.failed)
-        memset(crossover_bytes, 0, TPD_TUNING_SIZES * sizeof *crossover_bytes);
-    return !race.failed;
+    if (!race.failed)
+        return is_whole ? TPD_CROSSOVER_WHOLE : TPD_CROSSOVER_PARTLY;
+    memset(crossover_bytes, 0, TPD_TUNING_SIZES * sizeof *crossover_bytes);
+    return TPD_CROSSOVER_FAILED;
 }
 
 uint64_t tpd_engine_crossover_of(const struct tpd_engine *engine, const struct tpd_matrix *matrix) {

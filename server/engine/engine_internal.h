@@ -103,10 +103,14 @@ void tpd_job_memory_expect_cells(struct tpd_job *job);
  * What goes wrong is logged, and the rules hold. */
 void tpd_engine_tune(struct tpd_engine *engine);
 
-/* engine_crossover.c: bytes from which an accelerator's round trip beats the CPU, by item size; 0: not seen to. False: one of
- * them failed. */
-bool tpd_engine_measure_crossover(struct tpd_engine *engine, struct tpd_slot *gpu, struct tpd_slot *cpu, uint64_t budget_ns,
-                                  uint64_t crossover_bytes[TPD_TUNING_SIZES]);
+/* engine_crossover.c: bytes from which an accelerator's round trip beats the CPU, by item size; 0: not seen to. */
+enum tpd_crossover {
+    TPD_CROSSOVER_WHOLE,
+    TPD_CROSSOVER_PARTLY /* the time was up */,
+    TPD_CROSSOVER_FAILED /* a run failed: all 0 */
+};
+enum tpd_crossover tpd_engine_measure_crossover(struct tpd_engine *engine, struct tpd_slot *gpu, struct tpd_slot *cpu,
+                                                uint64_t budget_ns, uint64_t crossover_bytes[TPD_TUNING_SIZES]);
 /* Of a matrix whose item size is known; and the least, before anything is known. 0: never. */
 uint64_t tpd_engine_crossover_of(const struct tpd_engine *engine, const struct tpd_matrix *matrix);
 uint64_t tpd_engine_crossover_least(const struct tpd_engine *engine);

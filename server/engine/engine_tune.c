@@ -119,11 +119,12 @@ static bool find_crossover(struct tpd_engine *engine, struct tpd_slot *gpu, uint
         memcpy(engine->crossover_bytes, table->crossover_bytes, sizeof engine->crossover_bytes);
         return false;
     }
-    if (!tpd_engine_measure_crossover(engine, gpu, cpu, budget_ns, engine->crossover_bytes)) {
+    const enum tpd_crossover end = tpd_engine_measure_crossover(engine, gpu, cpu, budget_ns, engine->crossover_bytes);
+    if (end == TPD_CROSSOVER_FAILED)
         warn("crossover not measured", gpu->info.id, "", "a run failed: this GPU gets what names it");
-        return false;
-    }
-    if (table == NULL)
+    if (end == TPD_CROSSOVER_PARTLY)
+        warn("crossover not measured to its end", gpu->info.id, "", "the time was up: raise tune_budget, or start again");
+    if (end != TPD_CROSSOVER_WHOLE || table == NULL)
         return false;
     memcpy(table->host, host, sizeof table->host);
     memcpy(table->crossover_bytes, engine->crossover_bytes, sizeof table->crossover_bytes);
@@ -145,7 +146,8 @@ void tpd_engine_tune(struct tpd_engine *engine) {
         if (slot->role == TPD_ROLE_ACCELERATOR && tpd_slot_is_ready(slot) && slot->backend->tune != NULL)
             is_new[i] = tune_slot(slot, &kept, config->tune == TPD_TUNE_ON ? config->tune_budget - left_out : 0);
     }
-    if (tpd_slot_is_ready(first))
+    first = tpd_engine_first(engine, TPD_ROLE_ACCELERATOR); /* a tuner may have lost one */
+    if (first != NULL)
         is_new[first - engine->slots] |= find_crossover(engine, first, config->tune_budget / CROSSOVER_SHARE);
     if (config->tune == TPD_TUNE_OFF)
         return;

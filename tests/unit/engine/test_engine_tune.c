@@ -252,16 +252,17 @@ END_TEST
 /* 16 bytes an item take the CPU 8 times as long: the GPU wins far earlier, and a job goes by its own item size. */
 START_TEST(the_crossover_is_by_item_size) {
     config.tune = TPD_TUNE_OFF;
-    rig_gpu.base_ns = 1000000;
+    config.tune_budget = 30000000000;
+    rig_gpu.base_ns = 4000000;
     rig_cpu.base_ns = 0;
-    rig_cpu.ns_per_64kib = 200000;
+    rig_cpu.ns_per_64kib = 800000;
     rig_cpu.slow_itemsize = 16;
     struct tpd_engine *engine = start();
     const uint64_t *bytes = engine->crossover_bytes;
-    ck_assert_uint_gt(bytes[2], 160 << 10); /* even at 320 KiB */
-    ck_assert_uint_lt(bytes[2], 480 << 10);
-    ck_assert_uint_gt(bytes[4], 16 << 10); /* at 40 KiB */
-    ck_assert_uint_lt(bytes[4], 80 << 10);
+    ck_assert_uint_gt(bytes[2], 128 << 10); /* even at 320 KiB */
+    ck_assert_uint_lt(bytes[2], 1 << 20);
+    ck_assert_uint_gt(bytes[4], 4 << 10); /* at 40 KiB */
+    ck_assert_uint_lt(bytes[4], 120 << 10);
     ck_assert_uint_eq(tpd_engine_crossover_least(engine), bytes[4]);
     rig_gpu.base_ns = rig_cpu.ns_per_64kib = 0;
     atomic_store(&rig_gpu.is_idle, false);
@@ -289,7 +290,20 @@ START_TEST(the_crossover_keeps_its_budget) {
     struct tpd_engine *engine = start();
     ck_assert_uint_lt(tpd_clock_ns() - started_ns, 2000000000);
     ck_assert_uint_eq(engine->crossover_bytes[2], 0);
+    ck_assert_msg(has_logged("crossover not measured to its end") && has_logged("tune_budget"), "%s", logged);
     rig_engine_end(engine);
+    /* What the time was too short for is measured by the next start. */
+    config.tune = TPD_TUNE_ON;
+    config.tune_budget = 0;
+    engine = start();
+    ck_assert_uint_eq(tpd_engine_crossover_least(engine), 0);
+    rig_engine_end(engine);
+    config.tune_budget = 900000000;
+    rig_gpu.base_ns = 0;
+    engine = start();
+    ck_assert_uint_eq(engine->crossover_bytes[2], 4096);
+    rig_engine_end(engine);
+    config.tune = TPD_TUNE_OFF;
     /* A GPU that fails meanwhile is named alone. */
     rig_reset();
     rig_gpu.devices = 1;
