@@ -24,7 +24,7 @@ static uint64_t below(uint64_t most) {
 static struct tpd_engine *open_engine(enum tpd_on_device_loss loss) {
     struct tpd_engine *engine = NULL;
     struct tpd_error error;
-    fake_cuda_reset(UINT64_C(32) << 20, 0, 0);
+    fake_cuda_reset(UINT64_C(8) << 20, 0, 0);
     tpd_config_defaults(&config);
     config.host_memory_bytes = UINT64_C(64) << 20;
     config.on_device_loss = loss;
@@ -263,7 +263,7 @@ START_TEST(calls_that_fail) {
     const int code = _i == 0 ? CODE_INVALID : CODE_ADDRESS;
     uint64_t nth = 1;
     while (one_fault(nth, code, _i == 2 ? TPD_LOSS_EXIT : TPD_LOSS_CPU)) {
-        nth += 13; /* an engine is opened each time */
+        nth += 29; /* an engine is opened each time */
         ck_assert_uint_lt(nth, 1000);
     }
     ck_assert_uint_gt(nth, 30);
