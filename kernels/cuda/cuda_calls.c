@@ -83,6 +83,9 @@ static int stream_await(void *stream, void *event) {
 static int event_create(void **event) {
     return (int)cudaEventCreateWithFlags((cudaEvent_t *)event, cudaEventBlockingSync);
 }
+static int event_create_quick(void **event) {
+    return (int)cudaEventCreate((cudaEvent_t *)event);
+}
 static int event_destroy(void *event) {
     return (int)cudaEventDestroy(event);
 }
@@ -153,6 +156,7 @@ const struct tpd_cuda_calls tpd_cuda_runtime = {
     .stream_wait = stream_wait,
     .stream_await = stream_await,
     .event_create = event_create,
+    .event_create_quick = event_create_quick,
     .event_destroy = event_destroy,
     .event_record = event_record,
     .event_wait = event_wait,
@@ -162,6 +166,7 @@ const struct tpd_cuda_calls tpd_cuda_runtime = {
     .copy_out = copy_out,
     .copy_in_rows = copy_in_rows,
     .copy_out_rows = copy_out_rows,
+    .rows_launch = tpd_cuda_rows_launch,
     .kernels_prepare = tpd_cuda_kernels_prepare,
     .kernel_launch = tpd_cuda_kernel_launch,
     .kernel_occupancy = tpd_cuda_kernel_occupancy,

@@ -45,6 +45,14 @@ enum tpd_cuda_way {
     TPD_CUDA_WAYS
 };
 
+/* What copies the side of a panel that is rows. A kernel does with shorter rows, so there may be more panels. */
+enum tpd_cuda_rows_by {
+    TPD_CUDA_ROWS_ENGINE,
+    TPD_CUDA_ROWS_IN,  /* a kernel; cut so that these are the input's, where either cut would do */
+    TPD_CUDA_ROWS_OUT, /* a kernel; the output's */
+    TPD_CUDA_ROWS_BYS
+};
+
 struct tpd_device {
     const struct tpd_cuda_calls *calls;
     uint32_t index;
@@ -59,7 +67,7 @@ struct tpd_device {
     char reason[256];
     uint64_t mapped_most_bytes, panels_least_bytes; /* as in struct tpd_device_info */
     uint64_t panel_most_bytes;                      /* of one panel: an equal share of half of the pool */
-    uint64_t panel_strip_bytes;                     /* as in tpd_panels_begin() */
+    enum tpd_cuda_rows_by rows_by;                  /* measured at the start, too */
     uint32_t lane_count;
     struct tpd_cuda_lane lane[TPD_CUDA_LANES_MOST];
     unsigned char warm[64]; /* where warming copies to: it has to outlive a stream that fails */
@@ -80,6 +88,8 @@ void tpd_cuda_device_lose(struct tpd_device *device, const char *reason);
 
 /* cuda_ways.c: which way up to which size, by measuring on a device that has its pool, lanes and kernels. */
 enum tpd_status tpd_cuda_measure_ways(struct tpd_device *device, struct tpd_error *error) TPD_CHECKED;
+struct tpd_panels;
+void tpd_cuda_panels_begin(struct tpd_panels *panels, const struct tpd_device *device, const struct tpd_task *task);
 bool tpd_cuda_can_map(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes);
 
 /* cuda_run.c: a task on a lane that is the caller's, by the plan of the whole matrix. */

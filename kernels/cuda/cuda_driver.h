@@ -51,6 +51,7 @@ struct tpd_cuda_calls {
     int (*stream_wait)(void *stream);               /* until all its work is done */
     int (*stream_await)(void *stream, void *event); /* what comes later in the stream comes after the event's last record */
     int (*event_create)(void **event);
+    int (*event_create_quick)(void **event); /* one whose end nobody sleeps for: reached sooner */
     int (*event_destroy)(void *event);
     int (*event_record)(void *event, void *stream);
     int (*event_wait)(void *event);
@@ -60,6 +61,8 @@ struct tpd_cuda_calls {
     int (*copy_out)(void *host, const void *device, uint64_t bytes, void *stream);
     int (*copy_in_rows)(const struct tpd_cuda_rows *rows, void *stream);
     int (*copy_out_rows)(const struct tpd_cuda_rows *rows, void *stream);
+    /* The same, either direction, by a kernel: where kernels reach host memory. */
+    int (*rows_launch)(const struct tpd_cuda_rows *rows, void *stream);
     /* Loads every kernel that takes its tile at run time and lets it have that much shared memory; once a device. */
     int (*kernels_prepare)(uint64_t shared_most_bytes);
     int (*kernel_launch)(const struct tpd_plan *plan, const void *in, void *out, void *stream);
@@ -80,6 +83,7 @@ void tpd_cuda_use(const struct tpd_cuda_calls *calls);
 /* launch.cu: behind kernels_prepare, kernel_launch and kernel_occupancy of the runtime's table. */
 int tpd_cuda_kernels_prepare(uint64_t shared_most_bytes);
 int tpd_cuda_kernel_launch(const struct tpd_plan *plan, const void *in, void *out, void *stream);
+int tpd_cuda_rows_launch(const struct tpd_cuda_rows *rows, void *stream); /* rows.cu */
 int tpd_cuda_kernel_occupancy(const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks);
 
 #ifdef __cplusplus

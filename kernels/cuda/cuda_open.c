@@ -93,7 +93,6 @@ static enum tpd_status open_pool(struct tpd_device *device, uint64_t asked, stru
     device->pool.bytes = bytes - bytes % TPD_POOL_ALIGNMENT;
     /* So that two runs in panels can be under way; the least pool still has room for an item of the most bytes. */
     device->panel_most_bytes = bytes / (2 * 2 * TPD_CUDA_SLOTS);
-    device->panel_strip_bytes = TPD_PANEL_STRIP_BYTES;
     device->panel_most_bytes -= device->panel_most_bytes % TPD_POOL_ALIGNMENT;
     return TPD_OK;
 }
@@ -106,7 +105,8 @@ static enum tpd_status open_lanes(struct tpd_device *device, uint32_t asked, str
         for (int i = 0; i < TPD_CUDA_STREAMS && code == 0; i++)
             code = device->calls->stream_create(&lane->stream[i]);
         for (int i = 0; i < TPD_CUDA_SLOTS * TPD_CUDA_EVENTS && code == 0; i++)
-            code = device->calls->event_create(&lane->event[i / TPD_CUDA_EVENTS][i % TPD_CUDA_EVENTS]);
+            code = (i % TPD_CUDA_EVENTS == TPD_CUDA_OUT_ENDS ? device->calls->event_create : device->calls->event_create_quick)(
+                &lane->event[i / TPD_CUDA_EVENTS][i % TPD_CUDA_EVENTS]);
         if (code == 0 && device->properties.maps_host)
             code = device->calls->host_alloc(&lane->stage, (uint64_t)2 * TPD_CUDA_STAGE_BYTES);
         if (code != 0)
@@ -142,7 +142,12 @@ static enum tpd_status warm(struct tpd_device *device, struct tpd_tile tile, str
             }
         }
     }
-    code = calls->copy_out(device->warm, device->memory + TPD_POOL_ALIGNMENT, WARM_BYTES, stream);
+    for (uint32_t word = 1; word <= 16 && code == 0; word *= 2) {
+        const struct tpd_cuda_rows rows = {device->memory + TPD_POOL_ALIGNMENT, device->memory, word, word, word, 1};
+        code = calls->rows_launch(&rows, stream);
+    }
+    if (code == 0)
+        code = calls->copy_out(device->warm, device->memory + TPD_POOL_ALIGNMENT, WARM_BYTES, stream);
     if (code == 0)
         code = calls->stream_wait(stream);
     return code != 0 ? tpd_cuda_device_fail(device, code, "warming the kernels", error) : TPD_OK;

@@ -10,6 +10,18 @@
 #include "kernels/cuda/panels.h"
 #include "transposed/clock.h"
 
+/* Panels; all but COUNT in bytes. A pipeline of COUNT fills and drains in little time: the first and last are smaller still. */
+enum {
+    COUNT = 8,
+    COUNT_BY_KERNEL = 16,
+    TARGET_BYTES = 64 << 20,
+    IN_ORDER_BYTES = 16 << 20,
+    STRIP_BYTES =
+        16 << 10, /* a copy engine: 0.6 of a plain copy's speed here, half of that at 4 KiB (H200, both directions busy) */
+    SHORT_STRIP_BYTES = 1 << 10,
+    KERNEL_ROW_BYTES = 256 << 10 /* from here on rows are plain copies enough for an engine, and few for a kernel's warps */
+};
+
 enum {
     MAPPED_ALIGNMENT = 16, /* bytes: a kernel's largest access */
     SHORT_BYTES = 4 << 20, /* of a run that is over before a sleeping thread would be awake again */
@@ -53,13 +65,15 @@ static int add_times(const struct tpd_cuda_calls *calls, void *const event[TPD_C
     return code;
 }
 
-/* A short run is waited for awake: to be woken costs more than it takes. */
-static int wait_for(const struct tpd_cuda_calls *calls, void *event, bool is_short) {
+/* A short run is waited for awake: to be woken costs more than it takes. Else by the stream, which has nothing after it. */
+static int wait_for_run(const struct tpd_cuda_run *run, void *event, void *stream) {
+    const struct tpd_cuda_calls *calls = run->device->calls;
+    const bool is_short = run->bytes <= SHORT_BYTES;
     uint64_t until_ns = is_short ? tpd_clock_ns() + SPIN_NS : 0;
     int code = TPD_CUDA_NOT_READY;
     while (is_short && code == TPD_CUDA_NOT_READY && tpd_clock_ns() < until_ns)
         code = calls->event_query(event);
-    return code == TPD_CUDA_NOT_READY ? calls->event_wait(event) : code;
+    return code == TPD_CUDA_NOT_READY ? calls->stream_wait(stream) : code;
 }
 
 /* The kernel between two events; the code of the first call that failed. */
@@ -90,7 +104,7 @@ static int run_mapped(const struct tpd_cuda_run *run, struct tpd_outcome *outcom
     }
     int code = launch(calls, run->plan, in, out, lane->event[0], lane->stream[TPD_CUDA_STREAM_KERNEL]);
     if (code == 0)
-        code = wait_for(calls, lane->event[0][TPD_CUDA_KERNEL_ENDS], run->bytes <= SHORT_BYTES);
+        code = wait_for_run(run, lane->event[0][TPD_CUDA_KERNEL_ENDS], lane->stream[TPD_CUDA_STREAM_KERNEL]);
     if (code == 0)
         code = add_time(calls, lane->event[0], TPD_CUDA_KERNEL_BEGINS, &outcome->kernel_ns);
     if (code == 0 && is_staged) {
@@ -120,11 +134,33 @@ static int run_whole(const struct tpd_cuda_run *run, unsigned char *in, unsigned
     if (code == 0)
         code = calls->event_record(event[TPD_CUDA_OUT_ENDS], stream);
     if (code == 0)
-        code = wait_for(calls, event[TPD_CUDA_OUT_ENDS], run->bytes <= SHORT_BYTES);
+        code = wait_for_run(run, event[TPD_CUDA_OUT_ENDS], stream);
     return code == 0 ? add_times(calls, event, outcome) : code;
 }
 
 /* ---- panels ---- */
+
+static bool is_in_order(const struct tpd_task *task) {
+    return task->flow != NULL && task->flow->await != NULL;
+}
+
+static bool rows_go_by_kernel(const struct tpd_device *device, const struct tpd_task *task) {
+    return device->rows_by != TPD_CUDA_ROWS_ENGINE && task->pinned && device->properties.maps_host;
+}
+
+void tpd_cuda_panels_begin(struct tpd_panels *panels, const struct tpd_device *device, const struct tpd_task *task) {
+    const bool by_kernel = rows_go_by_kernel(device, task);
+    const struct tpd_panels_wish wish = {
+        .most_bytes = device->panel_most_bytes,
+        /* What is left to do when a body's end has come is a part of a panel. */
+        .target_bytes = is_in_order(task) ? IN_ORDER_BYTES : TARGET_BYTES,
+        .strip_bytes = by_kernel || is_in_order(task) ? SHORT_STRIP_BYTES : STRIP_BYTES,
+        .count = by_kernel ? COUNT_BY_KERNEL : COUNT,
+        .rows_first = by_kernel && device->rows_by == TPD_CUDA_ROWS_OUT,
+        .in_order = is_in_order(task),
+    };
+    tpd_panels_begin(panels, &task->matrix, &wish);
+}
 
 struct pipeline {
     const struct tpd_cuda_run *run;
@@ -152,6 +188,13 @@ static enum tpd_status plan_panel(const struct tpd_cuda_run *run, const struct t
     return tpd_strategy_plan(TPD_STRATEGY_AUTO, &matrix, (struct tpd_tile){0, 0}, shared_most_bytes, plan, error);
 }
 
+static int copy_rows(const struct tpd_cuda_run *run, const struct tpd_cuda_rows *rows,
+                     int (*by_engine)(const struct tpd_cuda_rows *rows, void *stream), void *stream) {
+    if (rows->row_bytes < KERNEL_ROW_BYTES && rows_go_by_kernel(run->device, run->task))
+        return run->device->calls->rows_launch(rows, stream);
+    return by_engine(rows, stream);
+}
+
 static int copy_panel_in(const struct pipeline *line, const struct tpd_panel *panel, unsigned char *in) {
     const struct tpd_cuda_run *run = line->run;
     const struct tpd_matrix *matrix = &run->task->matrix;
@@ -163,7 +206,7 @@ static int copy_panel_in(const struct pipeline *line, const struct tpd_panel *pa
     if (panel->cols == matrix->cols)
         return run->device->calls->copy_in(in, from, row_bytes * rows, stream);
     const struct tpd_cuda_rows copy = {in, from, row_bytes, matrix->cols * itemsize, row_bytes, rows};
-    return run->device->calls->copy_in_rows(&copy, stream);
+    return copy_rows(run, &copy, run->device->calls->copy_in_rows, stream);
 }
 
 static int copy_panel_out(const struct pipeline *line, const struct tpd_panel *panel, const unsigned char *out) {
@@ -177,7 +220,7 @@ static int copy_panel_out(const struct pipeline *line, const struct tpd_panel *p
     if (panel->rows == matrix->rows)
         return run->device->calls->copy_out(to, out, row_bytes * rows, stream);
     const struct tpd_cuda_rows copy = {to, out, matrix->rows * itemsize, row_bytes, row_bytes, rows};
-    return run->device->calls->copy_out_rows(&copy, stream);
+    return copy_rows(run, &copy, run->device->calls->copy_out_rows, stream);
 }
 
 static int begin_panel(struct pipeline *line, const struct tpd_panel *panel, const struct tpd_plan *plan) {
@@ -214,7 +257,7 @@ static int end_panel(struct pipeline *line) {
     const uint64_t slot = line->ended % TPD_CUDA_SLOTS;
     void *const *event = line->run->lane->event[slot];
     struct tpd_flow *flow = line->run->task->flow;
-    int code = wait_for(calls, event[TPD_CUDA_OUT_ENDS], false);
+    int code = calls->event_wait(event[TPD_CUDA_OUT_ENDS]);
     if (code == 0)
         code = add_times(calls, event, line->outcome);
     line->ended++;
@@ -276,10 +319,7 @@ enum tpd_status tpd_cuda_run(const struct tpd_cuda_run *run, struct tpd_outcome 
     if (run->way == TPD_CUDA_WHOLE) {
         need = 2 * rounded(run->bytes);
     } else if (run->way == TPD_CUDA_PANELS) {
-        /* A body comes more slowly than short rows leave. */
-        const bool in_order = run->task->flow != NULL && run->task->flow->await != NULL;
-        tpd_panels_begin(&panels, &run->task->matrix, device->panel_most_bytes,
-                         in_order ? TPD_PANEL_STRIP_BYTES / 8 : device->panel_strip_bytes, in_order);
+        tpd_cuda_panels_begin(&panels, device, run->task);
         line.room = rounded(tpd_panels_most_bytes(&panels));
         need = 2 * TPD_CUDA_SLOTS * line.room;
     }

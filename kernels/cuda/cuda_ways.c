@@ -42,16 +42,37 @@ static void note(struct tpd_device *device, uint64_t bytes, const uint64_t best[
         device->panels_least_bytes = bytes;
 }
 
+/* By what rows are copied best is asked at every size; the largest one's answer stays. */
+static enum tpd_status measure_panels(struct tpd_device *device, const struct tpd_task *task, uint64_t bytes, uint64_t *best,
+                                      struct tpd_error *error) {
+    enum tpd_cuda_rows_by fastest = TPD_CUDA_ROWS_ENGINE;
+    enum tpd_status status = TPD_OK;
+    for (int by = 0; by < (device->properties.maps_host ? TPD_CUDA_ROWS_BYS : 1) && status == TPD_OK; by++) {
+        struct tpd_panels panels;
+        uint64_t taken_ns = UINT64_MAX;
+        device->rows_by = (enum tpd_cuda_rows_by)by;
+        tpd_cuda_panels_begin(&panels, device, task);
+        if (!tpd_panels_is_one(&panels))
+            status = best_ns(device, task, bytes, TPD_CUDA_PANELS, &taken_ns, error);
+        if (taken_ns < *best) {
+            *best = taken_ns;
+            fastest = (enum tpd_cuda_rows_by)by;
+        }
+    }
+    device->rows_by = fastest;
+    return status;
+}
+
 static enum tpd_status measure(struct tpd_device *device, struct tpd_task *task, uint64_t side, struct tpd_error *error) {
     uint64_t best[TPD_CUDA_WAYS] = {UINT64_MAX, UINT64_MAX, UINT64_MAX}, bytes = side * side * 4;
-    struct tpd_panels panels;
     task->matrix = (struct tpd_matrix){.rows = side, .cols = side, .batch = 1, .itemsize = 4, .dtype = TPD_DTYPE_OPAQUE};
-    tpd_panels_begin(&panels, &task->matrix, device->panel_most_bytes, device->panel_strip_bytes, false);
     enum tpd_status status = TPD_OK;
-    for (int way = 0; way < TPD_CUDA_WAYS && status == TPD_OK; way++)
-        if ((way != TPD_CUDA_MAPPED || tpd_cuda_can_map(device, task, bytes)) &&
-            (way != TPD_CUDA_PANELS || !tpd_panels_is_one(&panels)))
-            status = best_ns(device, task, bytes, (enum tpd_cuda_way)way, &best[way], error);
+    if (tpd_cuda_can_map(device, task, bytes))
+        status = best_ns(device, task, bytes, TPD_CUDA_MAPPED, &best[TPD_CUDA_MAPPED], error);
+    if (status == TPD_OK)
+        status = best_ns(device, task, bytes, TPD_CUDA_WHOLE, &best[TPD_CUDA_WHOLE], error);
+    if (status == TPD_OK)
+        status = measure_panels(device, task, bytes, &best[TPD_CUDA_PANELS], error);
     if (status == TPD_OK)
         note(device, bytes, best);
     return status;

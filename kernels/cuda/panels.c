@@ -2,10 +2,8 @@
 #include "kernels/cuda/panels.h"
 
 enum {
-    COUNT = 8,                  /* panels that a matrix is cut into, about */
-    TARGET_LEAST = 1 << 20,     /* of a panel: a smaller one is gone before the next is asked for */
-    TARGET_MOST = 64 << 20,     /* of a panel: what is not overlapped is one of them, twice */
-    TARGET_IN_ORDER = 16 << 20, /* the same of a body: what is left to do when its end has come */
+    TARGET_LEAST = 1 << 20, /* bytes of a panel: a smaller one is gone before the next is asked for */
+    NEARLY_SQUARE = 4,      /* one side has at most so many times the other's items */
     STEP = 128,
     STEP_LEAST = 16 /* lines are cut at multiples of these: whole sectors, whole 16-byte vectors of any item */
 };
@@ -24,26 +22,31 @@ static uint64_t in_steps(uint64_t lines) {
     return lines - lines % step;
 }
 
-void tpd_panels_begin(struct tpd_panels *panels, const struct tpd_matrix *matrix, uint64_t most_bytes, uint64_t strip_bytes,
-                      bool in_order) {
-    const uint64_t itemsize = matrix->itemsize, one = matrix->rows * matrix->cols * itemsize;
-    const uint64_t target_most = in_order ? TARGET_IN_ORDER : TARGET_MOST;
-    uint64_t target = smaller(larger(smaller(one * matrix->batch / COUNT, target_most), TARGET_LEAST), most_bytes);
+static bool is_by_rows(const struct tpd_matrix *matrix, const struct tpd_panels_wish *wish) {
+    const uint64_t rows = matrix->rows, cols = matrix->cols;
+    if (rows / NEARLY_SQUARE <= cols && cols / NEARLY_SQUARE <= rows)
+        return wish->rows_first || wish->in_order;
+    return rows > cols || wish->in_order;
+}
+
+void tpd_panels_begin(struct tpd_panels *panels, const struct tpd_matrix *matrix, const struct tpd_panels_wish *wish) {
+    const uint64_t itemsize = matrix->itemsize, one = matrix->rows * matrix->cols * itemsize, most_bytes = wish->most_bytes;
+    uint64_t target = smaller(one * matrix->batch / wish->count, wish->target_bytes);
+    target = smaller(larger(target, TARGET_LEAST), most_bytes);
     *panels = (struct tpd_panels){.matrix = *matrix};
     if (one <= target) {
         panels->group = target / one;
         return;
     }
-    /* Along the longer side, where the panel's rows are the longer ones. */
-    panels->by_rows = in_order || matrix->rows > matrix->cols;
+    panels->by_rows = is_by_rows(matrix, wish);
     const uint64_t lines = panels->by_rows ? matrix->rows : matrix->cols;
     const uint64_t items = panels->by_rows ? matrix->cols : matrix->rows, line_bytes = items * itemsize;
-    uint64_t along = larger(target / line_bytes, (strip_bytes + itemsize - 1) / itemsize);
+    uint64_t along = larger(target / line_bytes, (wish->strip_bytes + itemsize - 1) / itemsize);
     panels->across = items;
     if (along > most_bytes / line_bytes)
         along = most_bytes / line_bytes;
     if (along == 0) { /* not even one line fits */
-        along = larger(smaller(strip_bytes, most_bytes) / itemsize, 1);
+        along = larger(smaller(wish->strip_bytes, most_bytes) / itemsize, 1);
         panels->across = in_steps(most_bytes / (along * itemsize));
     }
     panels->along = smaller(in_steps(along), lines);

@@ -26,13 +26,18 @@ struct tpd_panels {
     uint64_t made;
 };
 
-/* Of a row on the side where a panel is rows: below, copies are slower by a tenth and more (H200, PCIe 5). */
-enum { TPD_PANEL_STRIP_BYTES = 8 << 10 };
+/* How a matrix is to be cut. */
+struct tpd_panels_wish {
+    uint64_t most_bytes;   /* of a panel; at least an item */
+    uint64_t target_bytes; /* of a panel: more than that only for the rows' sake */
+    uint64_t strip_bytes;  /* of a row on the side where a panel is rows, at least, where that is possible */
+    uint32_t count;        /* panels, about */
+    /* Nearly square matrices are cut along their rows (else along their columns); longer ones along the longer side. */
+    bool rows_first;
+    bool in_order; /* the input is read from its beginning to its end: along the rows, whatever the shape */
+};
 
-/* most_bytes: of one panel; at least an item. strip_bytes: of such a row, at least, where that is possible. in_order: the input
- * is read from its beginning to its end, piece by piece. */
-void tpd_panels_begin(struct tpd_panels *panels, const struct tpd_matrix *matrix, uint64_t most_bytes, uint64_t strip_bytes,
-                      bool in_order);
+void tpd_panels_begin(struct tpd_panels *panels, const struct tpd_matrix *matrix, const struct tpd_panels_wish *wish);
 bool tpd_panels_next(struct tpd_panels *panels, struct tpd_panel *panel); /* false: that was all */
 uint64_t tpd_panels_most_bytes(const struct tpd_panels *panels);          /* of the largest one */
 bool tpd_panels_is_one(const struct tpd_panels *panels);                  /* nothing is cut */

@@ -321,6 +321,16 @@ static int event_query(void *event) {
     return leave(code);
 }
 
+static int rows_launch(const struct tpd_cuda_rows *rows, void *stream) {
+    int code = needs_device(enter());
+    const bool inside = code == 0 && on_device(rows->to, rows->row_bytes) && on_device(rows->from, rows->row_bytes);
+    if (code == 0 && !fake.maps_host && !inside)
+        mistake("a kernel that copies rows of memory that it can't reach");
+    else if (code == 0)
+        code = enqueue(stream, (struct operation){.verb = COPY, .rows = *rows});
+    return leave(code);
+}
+
 static int stream_await(void *stream, void *event) {
     int code = enter();
     if (code == 0 && (!is(event, EVENT) || ((struct handle *)event)->stream == NULL))
@@ -426,6 +436,7 @@ const struct tpd_cuda_calls fake_cuda = {
     .stream_wait = stream_wait,
     .stream_await = stream_await,
     .event_create = event_create,
+    .event_create_quick = event_create,
     .event_destroy = event_destroy,
     .event_record = event_record,
     .event_wait = event_wait,
@@ -435,6 +446,7 @@ const struct tpd_cuda_calls fake_cuda = {
     .copy_out = copy_out,
     .copy_in_rows = copy_in_rows,
     .copy_out_rows = copy_out_rows,
+    .rows_launch = rows_launch,
     .kernels_prepare = kernels_prepare,
     .kernel_launch = kernel_launch,
     .kernel_occupancy = kernel_occupancy,

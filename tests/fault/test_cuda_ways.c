@@ -143,6 +143,7 @@ START_TEST(random_shapes_in_panels) {
         make_work(&work, random_matrix());
         go(device, TPD_CUDA_PANELS, 24 + below(below(2) ? 4000 : share - 24));
         int kind = (int)below(3);
+        device->rows_by = (enum tpd_cuda_rows_by)below(TPD_CUDA_ROWS_BYS);
         if (kind == 1)
             let_arrive(&work);
         if (kind != 0) {
@@ -286,6 +287,7 @@ static bool one_run(enum tpd_cuda_way way, uint64_t nth, int code, uint64_t *mad
     fake_cuda_reset(MEMORY, 0, 0);
     struct tpd_device *device = open_device();
     go(device, way, 4000);
+    device->rows_by = (enum tpd_cuda_rows_by)(nth % TPD_CUDA_ROWS_BYS);
     fake_cuda_fail(nth, code);
     enum tpd_status status = run(device, &work, &error);
     bool failed = fake_cuda_failed();

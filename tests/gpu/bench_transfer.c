@@ -144,7 +144,10 @@ static enum tpd_status all_is_there(struct tpd_flow *flow, uint64_t bytes, struc
 }
 
 static void row(const struct tpd_task *task, const char *way, double both) {
-    struct figures figures = measure(cuda, device, task, gib, BIG_RUNS);
+    uint64_t bytes;
+    if (tpd_matrix_bytes(&task->matrix, &bytes, NULL) != TPD_OK)
+        exit(EXIT_FAILURE);
+    struct figures figures = measure(cuda, device, task, bytes, BIG_RUNS);
     printf("| %" PRIu64 "×%" PRIu64 "×%" PRIu64 " | %s | %.2f (%.2f) | %.2f | %.1f + %.1f + %.1f |\n", task->matrix.rows,
            task->matrix.cols, task->matrix.batch, way, figures.median * 1e3, figures.least * 1e3, figures.median / both,
            (double)figures.outcome.h2d_ns * 1e-6, (double)figures.outcome.kernel_ns * 1e-6,
@@ -153,12 +156,9 @@ static void row(const struct tpd_task *task, const char *way, double both) {
 }
 
 static void a_gibibyte(void) {
-    static const struct tpd_matrix shapes[] = {{16384, 16384, 1, 4, TPD_DTYPE_FLOAT32},
-                                               {4096, 65536, 1, 4, TPD_DTYPE_FLOAT32},
-                                               {65536, 4096, 1, 4, TPD_DTYPE_FLOAT32},
-                                               {16, 16777216, 1, 4, TPD_DTYPE_FLOAT32},
-                                               {1024, 1024, 256, 4, TPD_DTYPE_FLOAT32}};
-    static const uint64_t strips[] = {1024, 2048, 4096, 8192, 16384, 32768};
+    static const struct tpd_matrix shapes[] = {{16384, 16384, 1, 4, TPD_DTYPE_FLOAT32}, {4096, 65536, 1, 4, TPD_DTYPE_FLOAT32},
+                                               {65536, 4096, 1, 4, TPD_DTYPE_FLOAT32},  {16, 16777216, 1, 4, TPD_DTYPE_FLOAT32},
+                                               {16383, 16385, 1, 4, TPD_DTYPE_FLOAT32}, {1024, 1024, 256, 4, TPD_DTYPE_FLOAT32}};
     const double in_alone = bus(BUS_IN), out_alone = bus(BUS_OUT), both = bus(BUS_IN | BUS_OUT);
     printf(
         "\nA GiB by the bus alone: in %.2f ms (%.1f GB/s), out %.2f ms (%.1f GB/s), both at once %.2f ms (%.1f GB/s in all).\n\n"
@@ -169,7 +169,10 @@ static void a_gibibyte(void) {
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
         struct tpd_task task = {.matrix = shapes[s], .in = in, .out = out, .pinned = true, .strategy = TPD_STRATEGY_AUTO};
         char text[96];
-        fill(&task.matrix, gib);
+        uint64_t bytes;
+        if (tpd_matrix_bytes(&task.matrix, &bytes, NULL) != TPD_OK || bytes > gib)
+            exit(EXIT_FAILURE);
+        fill(&task.matrix, bytes);
         go(TPD_CUDA_WHOLE);
         row(&task, "whole", both);
         if (s < 2) {
@@ -177,21 +180,29 @@ static void a_gibibyte(void) {
             row(&task, "mapped", both);
         }
         go(TPD_CUDA_PANELS);
-        for (size_t i = 0; i < sizeof strips / sizeof strips[0] && s == 0; i++) {
-            /* Panels of just that: a smaller share of the pool keeps them from being larger. */
-            const uint64_t most = device->panel_most_bytes, strip = device->panel_strip_bytes;
-            device->panel_strip_bytes = strips[i];
-            device->panel_most_bytes = strips[i] * task.matrix.rows;
-            (void)snprintf(text, sizeof text, "panels of columns, rows of %" PRIu64 " KiB", strips[i] / 1024);
-            row(&task, text, both);
+        const enum tpd_cuda_rows_by measured = device->rows_by;
+        static const char *const by[TPD_CUDA_ROWS_BYS] = {"panels, rows by the copy engine", "panels, input's rows by a kernel",
+                                                          "panels, output's rows by a kernel"};
+        for (int i = 0; i < TPD_CUDA_ROWS_BYS; i++) {
+            const uint64_t most = device->panel_most_bytes;
+            device->rows_by = (enum tpd_cuda_rows_by)i;
+            /* Smaller panels: a smaller share of the pool keeps them so. */
+            for (int mib = 32; mib <= 128 && s == 0; mib *= 2) {
+                device->panel_most_bytes = (uint64_t)mib << 20;
+                (void)snprintf(text, sizeof text, "%s, at most %d MiB", by[i], mib);
+                row(&task, text, both);
+            }
+            device->panel_most_bytes = most;
+            row(&task, by[i], both);
             task.flow = &flow;
-            (void)snprintf(text, sizeof text, "panels of rows, rows of %" PRIu64 " KiB out", strips[i] / 1024);
+            (void)snprintf(text, sizeof text, "%s, in order", by[i]);
             row(&task, text, both);
             task.flow = NULL;
-            device->panel_strip_bytes = strip;
-            device->panel_most_bytes = most;
         }
-        row(&task, "panels, as they are taken", both);
+        device->rows_by = measured;
+        device->panels_least_bytes = info.panels_least_bytes;
+        device->mapped_most_bytes = info.mapped_most_bytes;
+        row(&task, "as measured at the start", both);
     }
 }
 
@@ -225,7 +236,10 @@ int main(int argc, char **argv) {
     if (info.panels_least_bytes == UINT64_MAX)
         printf("no panels.\n\n");
     else
-        printf("panels from %" PRIu64 " KiB on.\n\n", info.panels_least_bytes / 1024);
+        printf("panels from %" PRIu64 " KiB on, their rows by %s.\n\n", info.panels_least_bytes / 1024,
+               device->rows_by == TPD_CUDA_ROWS_ENGINE ? "the copy engine"
+               : device->rows_by == TPD_CUDA_ROWS_IN   ? "a kernel, the input's"
+                                                       : "a kernel, the output's");
     small_ones();
     if (!only_small)
         a_gibibyte();

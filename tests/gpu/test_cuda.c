@@ -83,6 +83,7 @@ START_TEST(in_panels) {
     static const uint32_t itemsizes[] = {1, 2, 4, 8, 16, 12};
     static const uint64_t panels[] = {UINT64_C(1) << 16, 5000};
     const uint64_t panel_most_bytes = device->panel_most_bytes;
+    const enum tpd_cuda_rows_by rows_by = device->rows_by;
     go(TPD_CUDA_PANELS);
     for (int id = 0; id <= TPD_STRATEGY_AUTO; id++)
         for (size_t i = 0; i < 6; i++)
@@ -101,8 +102,9 @@ START_TEST(in_panels) {
                 tpd_transpose_ref(&matrix, in, expected);
                 task.in = in;
                 task.out = out;
-                for (size_t p = 0; p < (quick ? 1 : 2); p++) {
-                    device->panel_most_bytes = panels[p];
+                for (size_t p = 0; p < (quick ? 3 : 6); p++) {
+                    device->panel_most_bytes = panels[p / 3];
+                    device->rows_by = (enum tpd_cuda_rows_by)(p % 3);
                     memset(out, 0xa5, bytes);
                     ck_assert_ok(cuda->run(device, &task, &outcome, &error), error);
                     ck_assert_msg(memcmp(out, expected, bytes) == 0, "strategy %d, items of %u bytes, shape %zu", id,
@@ -113,6 +115,7 @@ START_TEST(in_panels) {
                 free(expected);
             }
     device->panel_most_bytes = panel_most_bytes;
+    device->rows_by = rows_by;
     go_as_measured();
 }
 END_TEST

@@ -13,13 +13,14 @@ static uint64_t below(uint64_t most) {
 
 /* Walks a cut and marks the items; false answers nothing: it asserts. */
 static uint64_t walk(const struct tpd_matrix *matrix, uint64_t most_bytes, bool in_order) {
+    const struct tpd_panels_wish wish = {most_bytes, 16 << 20, 4096, 8, below(2) != 0, in_order};
     const uint64_t one = matrix->rows * matrix->cols, items = one * matrix->batch;
     unsigned char *seen = calloc(items, 1);
     struct tpd_panels panels;
     struct tpd_panel panel;
     uint64_t count = 0, read = 0, covered = 0, largest = 0, done = 0;
     ck_assert_ptr_nonnull(seen);
-    tpd_panels_begin(&panels, matrix, most_bytes, TPD_PANEL_STRIP_BYTES, in_order);
+    tpd_panels_begin(&panels, matrix, &wish);
     for (; tpd_panels_next(&panels, &panel); count++) {
         const uint64_t bytes = panel.rows * panel.cols * panel.matrices * matrix->itemsize;
         ck_assert_uint_gt(bytes, 0);
@@ -96,7 +97,8 @@ START_TEST(a_gibibyte) {
     struct tpd_panels panels;
     struct tpd_panel panel;
     uint64_t at = 0, cols[64], count = 0;
-    tpd_panels_begin(&panels, &matrix, UINT64_C(512) << 20, TPD_PANEL_STRIP_BYTES, false);
+    const struct tpd_panels_wish wish = {UINT64_C(512) << 20, 64 << 20, 8 << 10, 8, false, false};
+    tpd_panels_begin(&panels, &matrix, &wish);
     for (; tpd_panels_next(&panels, &panel) && count < 64; at += panel.cols) {
         ck_assert_uint_eq(panel.rows, 16384);
         ck_assert_uint_eq(panel.col, at);
@@ -119,7 +121,8 @@ START_TEST(terabytes) {
         struct tpd_panels panels;
         struct tpd_panel panel;
         uint64_t covered = 0, last = 0;
-        tpd_panels_begin(&panels, &matrices[i], UINT64_C(1) << 30, TPD_PANEL_STRIP_BYTES, false);
+        const struct tpd_panels_wish wish = {UINT64_C(1) << 30, 64 << 20, 8 << 10, 8, false, false};
+        tpd_panels_begin(&panels, &matrices[i], &wish);
         while (tpd_panels_next(&panels, &panel)) {
             covered += panel.rows * panel.cols * panel.matrices * matrices[i].itemsize;
             last = panel.in_end_bytes > last ? panel.in_end_bytes : last;
