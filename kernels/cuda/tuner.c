@@ -38,8 +38,9 @@ struct way {
 
 struct tuner {
     struct tpd_device *device;
-    void *stream, *event[WAYS_MOST + 1];
-    void *random; /* page-locked: FILL_BYTES */
+    void *stream, *event[WAYS_MOST + 1]; /* before the first way and behind each */
+    void *end;                           /* of a turn: what is waited for */
+    void *random;                        /* page-locked: FILL_BYTES */
     unsigned char *in, *out;
     uint64_t filled_bytes, deadline_ns;
     int code; /* the first that was not 0 */
@@ -85,7 +86,9 @@ static bool take_turn(struct tuner *tuner) {
             code = calls->event_record(tuner->event[count], tuner->stream);
     }
     if (code == 0)
-        code = calls->event_wait(tuner->event[count]);
+        code = calls->event_record(tuner->end, tuner->stream);
+    if (code == 0)
+        code = calls->event_wait(tuner->end);
     for (uint32_t i = 0; i < count && code == 0; i++) {
         float milliseconds = 0;
         code = calls->event_elapsed(&milliseconds, tuner->event[i], tuner->event[i + 1]);
@@ -293,6 +296,8 @@ static void open_tuner(struct tuner *tuner) {
     for (uint32_t i = 0; i <= WAYS_MOST && code == 0; i++)
         code = calls->event_create(&tuner->event[i]);
     if (code == 0)
+        code = calls->event_create(&tuner->end);
+    if (code == 0)
         code = calls->host_alloc(&tuner->random, FILL_BYTES);
     if (failed(tuner, code, "making a stream, its events and page-locked memory"))
         return;
@@ -329,6 +334,8 @@ static enum tpd_status close_tuner(struct tuner *tuner, struct tpd_error *error)
         code = first_of(code, calls->stream_destroy(tuner->stream));
     for (uint32_t i = 0; i <= WAYS_MOST && tuner->event[i] != NULL; i++)
         code = first_of(code, calls->event_destroy(tuner->event[i]));
+    if (tuner->end != NULL)
+        code = first_of(code, calls->event_destroy(tuner->end));
     if (code != 0 && status == TPD_OK)
         status = tpd_cuda_device_fail(device, code, "giving back what the tuner had", &words);
     else if (code != 0)
