@@ -294,7 +294,7 @@ static void open_tuner(struct tuner *tuner) {
     if (code == 0)
         code = calls->stream_create(&tuner->stream);
     for (uint32_t i = 0; i <= WAYS_MOST && code == 0; i++)
-        code = calls->event_create(&tuner->event[i]);
+        code = calls->event_create_quick(&tuner->event[i]);
     if (code == 0)
         code = calls->event_create(&tuner->end);
     if (code == 0)
