@@ -53,11 +53,16 @@ static enum tpd_status lost_status(struct tpd_device *device, struct tpd_error *
     return status;
 }
 
+enum tpd_status tpd_cuda_plan(const struct tpd_device *device, enum tpd_strategy_id strategy, const struct tpd_matrix *matrix,
+                              struct tpd_tile tile, struct tpd_plan *plan, struct tpd_error *error) {
+    return tpd_strategy_plan(strategy, matrix, tile, device->properties.shared_most_bytes, plan, error);
+}
+
 static enum tpd_status plan_task(const struct tpd_device *device, const struct tpd_task *task, struct tpd_plan *plan,
                                  uint64_t *bytes, struct tpd_error *error) {
     enum tpd_status status = tpd_matrix_bytes(&task->matrix, bytes, error);
     if (status == TPD_OK)
-        status = tpd_strategy_plan(task->strategy, &task->matrix, task->tile, device->properties.shared_most_bytes, plan, error);
+        status = tpd_cuda_plan(device, task->strategy, &task->matrix, task->tile, plan, error);
     return status;
 }
 

@@ -170,17 +170,18 @@ struct pipeline {
     uint64_t begun, ended; /* panels */
 };
 
-/* The whole matrix's strategy, where it takes a rectangle of that shape: the last one may be a single column, say. */
+/* As a matrix of its own. What was asked for is taken where it takes a rectangle of that shape: the last may be a single column.
+ */
 static enum tpd_status plan_panel(const struct tpd_cuda_run *run, const struct tpd_panel *panel, struct tpd_plan *plan,
                                   struct tpd_error *error) {
-    struct tpd_matrix matrix = run->task->matrix;
-    const uint64_t shared_most_bytes = run->device->properties.shared_most_bytes;
+    const struct tpd_task *task = run->task;
+    struct tpd_matrix matrix = task->matrix;
     matrix.rows = panel->rows;
     matrix.cols = panel->cols;
     matrix.batch = panel->matrices;
-    if (tpd_strategy_plan(run->plan->strategy, &matrix, run->task->tile, shared_most_bytes, plan, NULL) == TPD_OK)
+    if (tpd_cuda_plan(run->device, task->strategy, &matrix, task->tile, plan, NULL) == TPD_OK)
         return TPD_OK;
-    return tpd_strategy_plan(TPD_STRATEGY_AUTO, &matrix, (struct tpd_tile){0, 0}, shared_most_bytes, plan, error);
+    return tpd_cuda_plan(run->device, TPD_STRATEGY_AUTO, &matrix, (struct tpd_tile){0, 0}, plan, error);
 }
 
 static int copy_rows(const struct tpd_cuda_run *run, const struct tpd_cuda_rows *rows,
@@ -267,6 +268,7 @@ static enum tpd_status run_panels(struct pipeline *line, struct tpd_panels *pane
     const struct tpd_task *task = line->run->task;
     struct tpd_panel panel;
     struct tpd_plan plan;
+    uint64_t largest = 0;
     enum tpd_status status = TPD_OK;
     while (*code == 0 && tpd_panels_next(panels, &panel)) {
         if (line->begun - line->ended == TPD_CUDA_SLOTS)
@@ -277,6 +279,13 @@ static enum tpd_status run_panels(struct pipeline *line, struct tpd_panels *pane
             status = plan_panel(line->run, &panel, &plan, error);
         if (status != TPD_OK)
             return status;
+        /* What the run did is what it did with its largest panels. */
+        const uint64_t items = tpd_matrix_items(&plan.matrix);
+        if (items > largest) {
+            largest = items;
+            line->outcome->strategy = tpd_strategy_at(plan.strategy)->name;
+            line->outcome->tile = plan.tile;
+        }
         if (*code == 0)
             *code = begin_panel(line, &panel, &plan);
     }
