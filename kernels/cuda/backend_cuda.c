@@ -54,12 +54,16 @@ static enum tpd_status lost_status(struct tpd_device *device, struct tpd_error *
     return status;
 }
 
+enum tpd_status tpd_cuda_plan(const struct tpd_device *device, enum tpd_strategy_id strategy, const struct tpd_matrix *matrix,
+                              struct tpd_tile tile, struct tpd_plan *plan, struct tpd_error *error) {
+    return tpd_tuning_plan(device->tuning, strategy, matrix, tile, device->properties.shared_most_bytes, plan, error);
+}
+
 static enum tpd_status plan_task(const struct tpd_device *device, const struct tpd_task *task, struct tpd_plan *plan,
                                  uint64_t *bytes, struct tpd_error *error) {
     enum tpd_status status = tpd_matrix_bytes(&task->matrix, bytes, error);
     if (status == TPD_OK)
-        status = tpd_tuning_plan(device->tuning, task->strategy, &task->matrix, task->tile, device->properties.shared_most_bytes,
-                                 plan, error);
+        status = tpd_cuda_plan(device, task->strategy, &task->matrix, task->tile, plan, error);
     return status;
 }
 
@@ -107,10 +111,14 @@ static void give_lane(struct tpd_device *device, struct tpd_cuda_lane *lane) {
 
 /* What the measurements at the start found the fastest, where the memory allows it. Panels are for who can copy while it waits.
  */
-static enum tpd_cuda_way way_of(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes) {
+static enum tpd_cuda_way way_of(const struct tpd_device *device, const struct tpd_task *task, enum tpd_strategy_id strategy,
+                                uint64_t bytes) {
+    /* Of accesses that fill no sector the bus carries each by itself: only where there are few. */
+    const bool is_scattered = strategy == TPD_STRATEGY_DIRECT || strategy == TPD_STRATEGY_SWAPPED;
     if (task->flow != NULL && task->flow->await != NULL)
         return TPD_CUDA_PANELS;
-    if (bytes <= device->mapped_most_bytes && tpd_cuda_can_map(device, task, bytes))
+    if (bytes <= device->mapped_most_bytes && !(is_scattered && bytes > TPD_CUDA_STAGE_BYTES) &&
+        tpd_cuda_can_map(device, task, bytes))
         return TPD_CUDA_MAPPED;
     const uint64_t rest = bytes % TPD_POOL_ALIGNMENT, room = rest != 0 ? bytes + TPD_POOL_ALIGNMENT - rest : bytes;
     if (room > device->pool.bytes / 2 || (task->pinned && bytes >= device->panels_least_bytes))
@@ -134,7 +142,7 @@ static enum tpd_status cuda_run(struct tpd_device *device, const struct tpd_task
     outcome->tile = plan.tile;
     outcome->wait_ns = tpd_clock_ns() - started_ns;
     run.lane = lane;
-    run.way = way_of(device, task, run.bytes);
+    run.way = way_of(device, task, plan.strategy, run.bytes);
     status = tpd_cuda_run(&run, outcome, error);
     give_lane(device, lane);
     return status;

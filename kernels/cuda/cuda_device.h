@@ -92,6 +92,10 @@ struct tpd_panels;
 void tpd_cuda_panels_begin(struct tpd_panels *panels, const struct tpd_device *device, const struct tpd_task *task);
 bool tpd_cuda_can_map(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes);
 
+/* backend_cuda.c: how a matrix, or a part of one, is transposed here. */
+enum tpd_status tpd_cuda_plan(const struct tpd_device *device, enum tpd_strategy_id strategy, const struct tpd_matrix *matrix,
+                              struct tpd_tile tile, struct tpd_plan *plan, struct tpd_error *error) TPD_CHECKED;
+
 /* cuda_run.c: a task on a lane that is the caller's, by the plan of the whole matrix. */
 struct tpd_cuda_run {
     struct tpd_device *device;

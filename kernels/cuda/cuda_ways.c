@@ -18,8 +18,7 @@ static enum tpd_status best_ns(struct tpd_device *device, const struct tpd_task 
     struct tpd_plan plan;
     const struct tpd_cuda_run run = {device, &device->lane[0], task, &plan, bytes, way};
     *best = UINT64_MAX;
-    enum tpd_status status =
-        tpd_strategy_plan(task->strategy, &task->matrix, task->tile, device->properties.shared_most_bytes, &plan, error);
+    enum tpd_status status = tpd_cuda_plan(device, task->strategy, &task->matrix, task->tile, &plan, error);
     for (int i = 0; i <= REPEATS && status == TPD_OK; i++) {
         struct tpd_outcome outcome = {.wait_ns = 0};
         uint64_t start_ns = tpd_clock_ns();

@@ -11,7 +11,7 @@
 extern const struct tpd_backend tpd_backend_cuda;
 static const struct tpd_backend *const cuda = &tpd_backend_cuda;
 
-enum { MEMORY = 8 << 20, CODE_INVALID = 1, CODE_ADDRESS = 700 };
+enum { MEMORY = 1 << 20, CODE_INVALID = 1, CODE_ADDRESS = 700 };
 
 static uint64_t state = 11;
 

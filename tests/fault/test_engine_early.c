@@ -130,13 +130,13 @@ static void body_end(struct body *body) {
     free(body->expected);
 }
 
-static const struct tpd_matrix large = {1024, 2048, 1, 4, TPD_DTYPE_OPAQUE};
+static const struct tpd_matrix large = {1024, 1100, 1, 4, TPD_DTYPE_OPAQUE};
 
 START_TEST(bodies_that_arrive_in_pieces) {
-    static const struct tpd_matrix matrices[] = {{1024, 2048, 1, 4, TPD_DTYPE_OPAQUE},
+    static const struct tpd_matrix matrices[] = {{1024, 1100, 1, 4, TPD_DTYPE_OPAQUE},
                                                  {1500, 1001, 1, 3, TPD_DTYPE_OPAQUE},
                                                  {20, 30, 2000, 4, TPD_DTYPE_OPAQUE},
-                                                 {900, 700, 3, 8, TPD_DTYPE_OPAQUE},
+                                                 {450, 500, 3, 8, TPD_DTYPE_OPAQUE},
                                                  {600000, 3, 1, 4, TPD_DTYPE_OPAQUE}};
     struct tpd_engine *engine = open_engine(TPD_LOSS_CPU);
     for (size_t i = 0; i < sizeof matrices / sizeof matrices[0]; i++) {
@@ -178,7 +178,7 @@ END_TEST
 
 START_TEST(clients_that_leave) {
     struct tpd_engine *engine = open_engine(TPD_LOSS_CPU);
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 15; i++) {
         struct body body;
         body_begin(&body, engine, large);
         body_send(&body, 1 + (size_t)below(body.bytes), 500000);
@@ -265,7 +265,7 @@ START_TEST(calls_that_fail) {
     const int code = _i == 0 ? CODE_INVALID : CODE_ADDRESS;
     uint64_t nth = 1;
     while (one_fault(nth, code, _i == 2 ? TPD_LOSS_EXIT : TPD_LOSS_CPU)) {
-        nth += 29; /* an engine is opened each time */
+        nth += 47; /* an engine is opened each time */
         ck_assert_uint_lt(nth, 1000);
     }
     ck_assert_uint_gt(nth, 30);
