@@ -25,6 +25,7 @@ enum {
     TPD_TILE_LEAST = 16,        /* items a side; sides are powers of two */
     TPD_TILE_MOST = 128,
     TPD_TILE_DEFAULT = 32,
+    TPD_SHARED_OWN_MOST = 65536,   /* bytes of it that strategies with tiles of their own ask for, the most (since 7.5) */
     TPD_SHARED_STATIC_MOST = 49152 /* bytes of shared memory a block has without opting in (CUDA, every architecture) */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/strategies/own_tiles.h"
+#include "transposed/banks.h" /* TPD_SECTOR_BYTES */
 
 #include "kernels/strategies/every_strategy.h" /* outside a dialect: the layouts */
 
@@ -99,13 +100,17 @@ enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
     const uint64_t narrow = matrix->rows < matrix->cols ? matrix->rows : matrix->cols;
     const uint64_t wide = matrix->rows < matrix->cols ? matrix->cols : matrix->rows;
     const bool vectors = word_of(matrix->itemsize) == matrix->itemsize && tpd_is_in_vectors(matrix);
-    if (narrow >= 2 && narrow <= TPD_FEW_MOST && !(narrow >= TPD_TILE_LEAST && vectors) &&
-        matrix->itemsize <= STAGED_ITEMSIZE_MOST && wide >= NARROW_LEAST_BYTES / matrix->itemsize)
+    /* Columns of bytes are collected faster from whole records than from rows of a vector or two. */
+    const bool long_tiles = narrow >= TPD_TILE_LEAST && vectors && (matrix->rows <= matrix->cols || matrix->itemsize > 2);
+    if (narrow >= 2 && narrow <= TPD_FEW_MOST && !long_tiles && matrix->itemsize <= STAGED_ITEMSIZE_MOST &&
+        wide >= NARROW_LEAST_BYTES / matrix->itemsize)
         return TPD_STRATEGY_NARROW;
     /* Half of a narrower tile would be empty. */
     if (narrow < TPD_TILE_LEAST || word_of(matrix->itemsize) != matrix->itemsize)
         return TPD_STRATEGY_DIRECT;
-    if (vectors)
+    /* Items of 16 bytes are vectors wherever they lie, and still better stored by whole sectors. */
+    const bool in_sectors = matrix->rows * matrix->itemsize % TPD_SECTOR_BYTES == 0;
+    if (vectors && (in_sectors || matrix->itemsize < 16 || narrow * matrix->itemsize < SHIFTED_LEAST_BYTES))
         return TPD_STRATEGY_VECTOR;
     /* Its tiles are large, and those at the ends of columns have more to do. */
     if (narrow * matrix->itemsize >= SHIFTED_LEAST_BYTES)

@@ -41,7 +41,7 @@ START_TEST(vector_is_ideal_on_every_side) {
                               (unsigned long long)shapes[s][0], (unsigned long long)shapes[s][1], op,
                               (unsigned long long)global->sectors, (unsigned long long)global->ideal);
             }
-            ck_assert_uint_le(figures.plan.shared_bytes, TPD_SHARED_STATIC_MOST);
+            ck_assert_uint_le(figures.plan.shared_bytes, TPD_SHARED_OWN_MOST);
         }
 }
 END_TEST
@@ -122,7 +122,7 @@ static void prove(enum tpd_strategy_id id, struct tpd_matrix matrix, bool watche
     tpd_random_fill(in.data, bytes, matrix.rows * 31 + matrix.cols);
     tpd_transpose_ref(&matrix, in.data, expected);
     ck_assert_ok(tpd_strategy_plan(id, &matrix, default_tile, shared_most, &plan, &error), error);
-    ck_assert_uint_le(plan.shared_bytes, TPD_SHARED_STATIC_MOST);
+    ck_assert_uint_le(plan.shared_bytes, TPD_SHARED_OWN_MOST);
     ck_assert_ok(tpd_simt_init(&simt, &plan, in.data, out.data, watched ? ignore : NULL, NULL, &error), error);
     enum tpd_status status = TPD_OK;
     for (uint64_t block = 0; block < plan.blocks && status == TPD_OK; block++)
