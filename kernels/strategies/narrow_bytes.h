@@ -45,11 +45,12 @@ if (few <= 4) {
 } else {
     const uint32_t groups = (few + 3) / 4, rest = few - 4 * (groups - 1); /* rest: items of a record's last piece */
     uint32_t piece[4], before[4], begun[4];
+    uint64_t from = at;
     TPD_UNROLL_ALL for (uint32_t c = 0; c < 4; c++) before[c] = begun[c] = 0;
     TPD_UNROLL_NONE for (uint32_t group = 0; group < groups; group++) {
         TPD_UNROLL_ALL for (uint32_t c = 0; c < 4; c++) {
-            const uint32_t row = 4 * group + c;
-            piece[c] = GLOBAL_LOAD4(inside && row < few, at + row * row_words);
+            piece[c] = GLOBAL_LOAD4(inside && 4 * group + c < few, from);
+            from += row_words;
         }
         tpd_transpose_bytes(&piece[0], &piece[1], &piece[2], &piece[3]);
         if (group + 1 < groups) {

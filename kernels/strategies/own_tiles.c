@@ -88,7 +88,7 @@ enum tpd_status tpd_own_tiles_SHIFTED(struct tpd_plan *plan, struct tpd_error *e
 /* Bytes of rows that a block of `narrow` stages, about, and its threads, the most: of 8, 16, 24 and 32 KiB, 128 and 256 threads
  * the best on an H200. Bytes of rows in are turned by more instructions, of which larger blocks hide more, and of 16 bytes a
  * row's piece would be short. */
-enum { NARROW_BYTES = 8192, NARROW_THREADS = 128, NARROW_UNITS_LEAST = 32 };
+enum { NARROW_BYTES = 8192, NARROW_BYTES_MOST = 32768, NARROW_THREADS = 128, NARROW_UNITS_LEAST = 32 };
 
 /* The largest power of two that is not above number, which is not 0. */
 static uint32_t power_below(uint64_t number) {
@@ -112,14 +112,16 @@ enum tpd_status tpd_own_tiles_NARROW(struct tpd_plan *plan, struct tpd_error *er
                               " has more of both: take auto, vector or shifted",
                               TPD_FEW_MOST, matrix->rows, matrix->cols);
     /* Units of a row: no more than a row has, with those that it may begin or end in. */
-    const uint64_t most = tpd_divide_up(row, unit) + 32 / (unit * word), more = word == 16 || (rows_in && word == 1) ? 2 : 1;
+    const uint64_t most = tpd_divide_up(row, unit) + 32 / (unit * word), more = rows_in && word == 1 ? 2 : 1;
     const uint64_t units = more * NARROW_BYTES / (unit * word) / few;
     uint32_t across = power_below(units);
+    if (across < NARROW_THREADS && NARROW_THREADS * few * unit * word <= NARROW_BYTES_MOST)
+        across = NARROW_THREADS;
     while (across / 2 >= most && across / 2 >= NARROW_UNITS_LEAST)
         across /= 2;
     if (across < NARROW_UNITS_LEAST)
         across = NARROW_UNITS_LEAST;
-    const uint32_t threads = rows_in && word == 1 ? 2 * NARROW_THREADS : NARROW_THREADS;
+    const uint32_t threads = (uint32_t)more * NARROW_THREADS;
     plan->threads = across < threads ? across : threads;
     plan->turns_log2 = TPD_LOG2(across / plan->threads);
     /* Rows in: whole items, and where that can be runs of records that end where a sector does; within the units of a row that

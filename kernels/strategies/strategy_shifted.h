@@ -21,7 +21,7 @@
 #define TILE_ROWS_SHIFTED(itemsize, shape) (LOADED_ROWS_SHIFTED(itemsize) - LATE_SHIFTED(itemsize))
 #define TILE_COLS_SHIFTED(itemsize, shape) ((itemsize) <= 2 ? 128u : (itemsize) == 16 ? 32u : 64u)
 #define THREADS_SHIFTED(itemsize, shape) ((itemsize) <= 2 ? 128u : 256u)
-#define RESIDENT_SHIFTED(itemsize, shape) ((itemsize) == 4 ? 3 : 1)
+#define RESIDENT_SHIFTED(itemsize, shape) ((itemsize) == 2 ? 9 : (itemsize) == 16 ? 1 : 3)
 #elif TILE_IS_OWN && SHAPE < SHAPES_SHIFTED
 
 KERNEL_OWN(SHIFTED) {

@@ -37,7 +37,7 @@
      : (itemsize) == 1 ? 64u                              \
      : (itemsize) == 2 ? 128u                             \
                        : 256u)
-#define RESIDENT_VECTOR(itemsize, shape) 1
+#define RESIDENT_VECTOR(itemsize, shape) ((itemsize) == 1 && (shape) == 0 ? 2 : 1)
 #elif TILE_IS_OWN && SHAPE < SHAPES_VECTOR
 
 KERNEL_OWN(VECTOR) {
