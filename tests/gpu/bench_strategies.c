@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_kernels.h"
 #include "kernels/cuda/cuda_driver.h"
+#include "kernels/cuda/measure_kernels.h"
 #include "transposed/transposed.h"
 
 enum { REPEATS = 15, REPEATS_SLOW = 3, SLOW = 3, ITEMSIZES = 5, BURST_MOST = 50 };
@@ -65,7 +65,7 @@ static void launch(enum what what, const struct tpd_plan *plan, uint64_t bytes) 
     else if (what == DRIVER_COPY)
         must(cudaMemcpyAsync(device_out, device_in, bytes, cudaMemcpyDeviceToDevice, stream), "copy");
     else
-        must((cudaError_t)tpd_bench_copy(device_out, device_in, bytes, stream), "copy kernel");
+        must((cudaError_t)tpd_cuda_measure_copy(device_out, device_in, bytes, stream), "copy kernel");
 }
 
 /* Seconds of one launch among `burst`. */
@@ -97,7 +97,7 @@ static bool is_right(const struct tpd_plan *plan, uint64_t bytes) {
     must(cudaMemsetAsync(device_out, 0xa5, bytes, stream), "poison");
     must(cudaMemsetAsync(device_wrong, 0, sizeof wrong, stream), "count");
     launch(STRATEGY, plan, bytes);
-    must((cudaError_t)tpd_bench_check(&plan->matrix, device_in, device_out, device_wrong, stream), "check");
+    must((cudaError_t)tpd_cuda_measure_check(&plan->matrix, device_in, device_out, device_wrong, stream), "check");
     must(cudaMemcpyAsync(&wrong, device_wrong, sizeof wrong, cudaMemcpyDeviceToHost, stream), "count");
     must(cudaStreamSynchronize(stream), "run");
     return wrong == 0;
@@ -198,7 +198,7 @@ int main(int argc, char **argv) {
     must(cudaMalloc((void **)&device_in, most), "device memory");
     must(cudaMalloc((void **)&device_out, most), "device memory");
     must(cudaMalloc((void **)&device_wrong, sizeof *device_wrong), "device memory");
-    must((cudaError_t)tpd_bench_fill(device_in, most, 8192, stream), "random bytes");
+    must((cudaError_t)tpd_cuda_measure_fill(device_in, most, 8192, stream), "random bytes");
     printf("%s; median of %d after a warm-up, events; bytes read + written; random data; rows x cols (x batch) : item bytes.\n"
            "Shares are of the copy's time; in the cells of 1024 and 2048, which lie in the L2 cache, of the copy kernel's.\n\n",
            properties.name, REPEATS);

@@ -15,6 +15,10 @@ for name in transposed test_cuda bench_strategies bench_overlap bench_ladder ban
   cp -f "$build/bin/$name" "$dest/bin/$name"
   strip --strip-debug "$dest/bin/$name"
 done
+# Peers: built where their headers are; they find their libraries over there.
+for name in peer_geam peer_cutensor; do
+  if [ -x "$build/bin/$name" ]; then cp -f "$build/bin/$name" "$dest/bin/$name"; strip --strip-debug "$dest/bin/$name"; fi
+done
 if command -v curl >/dev/null; then cp -fL "$(command -v curl)" "$dest/bin/curl"; fi
 
 # glibc's own parts belong together with the kernel's loader there; libstdc++ and libgcc_s only ever gain symbols.
