@@ -88,9 +88,10 @@ static void launch_check(const struct tpd_matrix *matrix, const void *in, const 
                                                           matrix->rows, matrix->cols, items, wrong);
 }
 
-extern "C" int tpd_cuda_measure_check(const struct tpd_matrix *matrix, const void *in, const void *out, unsigned long long *wrong,
+extern "C" int tpd_cuda_measure_check(const struct tpd_matrix *matrix, const void *in, const void *out, void *counter,
                                       void *stream) {
     cudaStream_t on = static_cast<cudaStream_t>(stream);
+    unsigned long long *wrong = static_cast<unsigned long long *>(counter);
     switch (matrix->itemsize) {
     case 1:
         launch_check<uint8_t>(matrix, in, out, wrong, on);

@@ -15,9 +15,9 @@ extern "C" {
 int tpd_cuda_measure_fill(void *memory, uint64_t bytes, uint64_t seed, void *stream);
 /* What a kernel of plain 16-byte accesses gives; bytes beyond the last whole 16 are left alone. */
 int tpd_cuda_measure_copy(void *to, const void *from, uint64_t bytes, void *stream);
-/* Adds to *wrong, in device memory, the items of out that are not those of in's transpose, by three plain divisions an item. */
-int tpd_cuda_measure_check(const struct tpd_matrix *matrix, const void *in, const void *out, unsigned long long *wrong,
-                           void *stream);
+/* Adds to *wrong, 8 bytes in device memory, the items of out that are not those of in's transpose, by three plain divisions an
+ * item. */
+int tpd_cuda_measure_check(const struct tpd_matrix *matrix, const void *in, const void *out, void *wrong, void *stream);
 
 #ifdef __cplusplus
 }
