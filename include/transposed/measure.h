@@ -40,7 +40,8 @@ struct tpd_measurement {
     const char *strategy; /* what ran, as tpd_outcome has it */
     struct tpd_tile tile;
     uint64_t wrong_items; /* not 0: nothing was timed */
-    uint64_t cache_bytes; /* of the cache before the device's memory; 0: not known */
+    /* Of the cache before the device's memory: what it holds for certain, and what it may hold at most; 0: not known. */
+    uint64_t cache_least_bytes, cache_most_bytes;
     uint32_t turns;
     double seconds[TPD_MEASURED_COUNT][TPD_MEASURE_TURNS_MOST]; /* of one transpose or copy, each of the turns */
 };

@@ -123,7 +123,7 @@ enum tpd_status tpd_cuda_measure(struct tpd_device *device, const struct tpd_mea
     at.count = at.out + room;
     result->strategy = tpd_strategy_at(at.plan.strategy)->name;
     result->tile = at.plan.tile;
-    result->cache_bytes = device->properties.cache_bytes;
+    result->cache_least_bytes = result->cache_most_bytes = device->properties.cache_bytes;
     int code = device->calls->device_use((int)device->index);
     status = code == 0 ? measure(&at, ask, result, error)
                        : tpd_cuda_device_fail(device, code, "choosing the device in this thread", error);

@@ -63,7 +63,7 @@ START_TEST(times_of_each_turn) {
         ck_assert_uint_eq(result->wrong_items, 0);
         ck_assert_uint_eq(result->turns, TURNS);
         ck_assert_ptr_nonnull(result->strategy);
-        ck_assert_uint_eq(result->cache_bytes, 4096);
+        ck_assert_uint_eq(result->cache_most_bytes, 4096);
         for (int what = 0; what < TPD_MEASURED_COUNT; what++)
             for (int turn = 0; turn < TURNS; turn++) /* the fake's launches take a quarter of a millisecond a burst */
                 ck_assert_double_eq_tol(result->seconds[what][turn], 0.25e-3 / tpd_measure_burst(37 * 21 * sizes[i]), 1e-9);
