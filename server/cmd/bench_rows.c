@@ -113,7 +113,7 @@ void tpd_bench_line(struct tpd_buf *out, const struct tpd_bench_result *result) 
     if (result->verified) {
         const double *median_s = result->median_s, moved = 2e-9 * (double)result->bytes;
         (void)tpd_buf_format(out, " %11.2f | %11.2f | %5" PRIu32 " | %7.1f | %9.1f | %7.3f | %8.3f | %-14s |",
-                             median_s[TPD_MEASURED_TRANSPOSE] * 1e6, result->least_s * 1e6,
+                             median_s[TPD_MEASURED_TRANSPOSE] * 1e6, result->least_s * 1e6, result->turns,
                              moved / median_s[TPD_MEASURED_TRANSPOSE], moved / median_s[TPD_MEASURED_COPY],
                              tpd_bench_share(result, TPD_MEASURED_COPY), tpd_bench_share(result, TPD_MEASURED_PLAIN), bar);
     } else {

@@ -1,6 +1,6 @@
 """peer.py -- what every peer written in Python shares: its command line, turns, rows and the JSON that `transposed bench` prints too.
 
-    PEER [--shape RxC[xB]] ... [--itemsize N] ... [--threads N] ... [--repeats N] [--seconds S] [--memory BYTES] [--stop-after S]
+    PEER [--shape RxC[xB][:N]] ... [--itemsize N] ... [--threads N] ... [--repeats N] [--seconds S] [--memory BYTES] [--stop-after S]
 
 Without --shape and --itemsize: the grid of include/transposed/tbl/bench.def. One JSON object on standard output, progress on standard
 error. Exit 0 good, 1 a result was wrong, 2 usage, 77 skipped (the reason stands in "skipped").
@@ -77,21 +77,22 @@ class Work:
 
 
 def grid():
-    """(rows, cols, batch) of every row of the table."""
+    """As shape(): every row of the table."""
     text = (ROOT / "include/transposed/tbl/bench.def").read_text(encoding="utf-8")
-    return [tuple(map(int, row)) for row in re.findall(r"^X\((\d+),\s*(\d+),\s*(\d+),", text, re.M)]
+    return [(*map(int, row), None) for row in re.findall(r"^X\((\d+),\s*(\d+),\s*(\d+),", text, re.M)]
 
 
 def shape(text):
-    found = re.fullmatch(r"([1-9]\d{0,11})x([1-9]\d{0,11})(?:x([1-9]\d{0,11}))?", text)
+    """(rows, cols, batch, item size or None)"""
+    found = re.fullmatch(r"([1-9]\d{0,11})x([1-9]\d{0,11})(?:x([1-9]\d{0,11}))?(?::(1|2|4|8|16))?", text)
     if not found:
-        raise argparse.ArgumentTypeError(f"{text!r} is no shape: it is RxC, or RxCxB for a batch")
-    return int(found[1]), int(found[2]), int(found[3] or 1)
+        raise argparse.ArgumentTypeError(f"{text!r} is no shape: it is RxC, or RxCxB for a batch, and :N for one item size")
+    return int(found[1]), int(found[2]), int(found[3] or 1), int(found[4]) if found[4] else None
 
 
 def arguments(peer):
     parser = argparse.ArgumentParser(description=f"{peer.name}: rows as `transposed bench --json` prints them.")
-    parser.add_argument("--shape", type=shape, action="append", help="RxC or RxCxB; may be given again (the standard grid)")
+    parser.add_argument("--shape", type=shape, action="append", help="RxC or RxCxB, :N for one item size; may be given again (the grid)")
     parser.add_argument("--itemsize", type=int, choices=ITEMSIZES, action="append", help="may be given again (all)")
     parser.add_argument("--threads", type=int, action="append", help="on the CPU; may be given again (all cores)")
     parser.add_argument("--repeats", type=int, default=15, help="times of each (15)")
@@ -134,8 +135,8 @@ def row(peer, cell, ours, copies):
 
 def cells_of(options, peer):
     threads = options.threads or [os.cpu_count()] if peer.device == "cpu" else [None]
-    return [Cell(*each, itemsize, count) for each in options.shape or grid() for itemsize in options.itemsize or ITEMSIZES
-            for count in threads]
+    return [Cell(rows, cols, batch, itemsize, count) for rows, cols, batch, one in options.shape or grid()
+            for itemsize in ([one] if one else options.itemsize or ITEMSIZES) for count in threads]
 
 
 def measure(peer, cell, options, memory):

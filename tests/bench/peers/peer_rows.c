@@ -10,14 +10,15 @@
 
 #include "transposed/clock.h"
 
-enum { SHAPES_MOST = 256, SIZES_MOST = 5, THREADS_MOST = 16, REPEATS_MOST = 1000, REPEATS_SLOW = 3, SLOW = 3, BURST_MOST = 50 };
+enum { SHAPES_MOST = 1024, SIZES_MOST = 5, THREADS_MOST = 16, REPEATS_MOST = 1000, REPEATS_SLOW = 3, SLOW = 3, BURST_MOST = 50 };
 static const uint64_t burst_bytes = UINT64_C(64) << 20;
 
 struct shape {
     uint64_t rows, cols, batch;
+    uint32_t itemsize; /* 0: each of those asked for */
 };
 static const struct shape grid[] = {
-#define X(rows, cols, batch, MEASURE, g1, g2, g4, g8, g16, c1, c2, c4, c8, c16) {rows, cols, batch},
+#define X(rows, cols, batch, MEASURE, g1, g2, g4, g8, g16, c1, c2, c4, c8, c16) {rows, cols, batch, 0},
 #include "transposed/tbl/bench.def"
 #undef X
 };
@@ -37,7 +38,7 @@ static struct {
 
 static int usage(const char *option, const char *value) {
     (void)fprintf(stderr,
-                  "--%s %s is not understood\nusage: [--shape RxC[xB]] ... [--itemsize 1|2|4|8|16] ... [--threads N] ... "
+                  "--%s %s is not understood\nusage: [--shape RxC[xB][:N]] ... [--itemsize 1|2|4|8|16] ... [--threads N] ... "
                   "[--repeats N] [--seconds S] [--memory BYTES] [--stop-after S]\n",
                   option, value);
     return 2;
@@ -51,7 +52,13 @@ static bool read_shape(const char *text) {
         return false;
     if (sscanf(text, "%" SCNu64 "x%" SCNu64 "%n", &shape->rows, &shape->cols, &end) < 2)
         return false;
-    if (text[end] == 'x' && sscanf(text + end + 1, "%" SCNu64, &shape->batch) != 1)
+    text += end;
+    if (*text == 'x' && sscanf(text, "x%" SCNu64 "%n", &shape->batch, &end) == 1)
+        text += end;
+    shape->itemsize = 0;
+    if (*text == ':' && sscanf(text, ":%" SCNu32 "%n", &shape->itemsize, &end) == 1)
+        text += end;
+    if (*text != '\0' || shape->itemsize > 16 || (shape->itemsize & (shape->itemsize - 1)) != 0)
         return false;
     asked.shapes++;
     uint64_t most = UINT64_C(1) << 40;
@@ -200,7 +207,9 @@ static int do_cell(const struct peer *peer, const struct peer_cell *cell, uint64
 
 static struct peer_cell cell_of(const struct shape *shape, uint32_t itemsize, uint32_t threads) {
     struct peer_cell cell = {.rows = shape->rows, .cols = shape->cols, .batch = shape->batch, .itemsize = itemsize};
-    cell.bytes = cell.rows * cell.cols * cell.batch * itemsize;
+    if (shape->itemsize != 0)
+        cell.itemsize = shape->itemsize;
+    cell.bytes = cell.rows * cell.cols * cell.batch * cell.itemsize;
     cell.threads = threads;
     uint64_t burst = burst_bytes / cell.bytes;
     cell.burst = (uint32_t)(burst < 1 ? 1 : burst < BURST_MOST ? burst : BURST_MOST);
@@ -226,7 +235,7 @@ int peer_main(int argc, char **argv, const struct peer *peer) {
     unsigned wrong = 0, done = 0;
     printf("\"rows\": [");
     for (unsigned i = 0; i < asked.shapes; i++)
-        for (unsigned j = 0; j < asked.sizes; j++)
+        for (unsigned j = 0; j < (asked.shape[i].itemsize != 0 ? 1 : asked.sizes); j++)
             for (unsigned k = 0; k < (on_cpu ? asked.threads : 1); k++) {
                 struct peer_cell cell = cell_of(&asked.shape[i], asked.size[j], on_cpu ? asked.thread[k] : 0);
                 int how = do_cell(peer, &cell, stop_ns, done == 0);
