@@ -155,6 +155,45 @@ bool tpd_bench_shape_fit(struct tpd_bench_shape *shape, uint32_t itemsize, uint6
     }
 }
 
+/* The row of the grid that a shape, scaled down, would only repeat: one that is so by itself, or an earlier one scaled down to
+ * it. */
+static const struct tpd_bench_shape *repeats(const struct tpd_bench_ask *ask, const struct tpd_bench_shape *asked,
+                                             uint32_t itemsize, uint64_t most_bytes, const struct tpd_bench_shape *scaled) {
+    bool is_later = false;
+    for (unsigned i = 0; i < ask->shapes; i++) {
+        struct tpd_bench_shape other = ask->shape[i];
+        is_later |= memcmp(&other, asked, sizeof other) == 0;
+        if (memcmp(&other, scaled, sizeof other) == 0)
+            return &ask->shape[i];
+        if (!is_later && tpd_bench_shape_fit(&other, itemsize, most_bytes) && memcmp(&other, scaled, sizeof other) == 0)
+            return &ask->shape[i];
+    }
+    return NULL;
+}
+
+enum tpd_status tpd_bench_ask_fit(const struct tpd_bench_ask *ask, const struct tpd_bench_shape *asked, uint32_t itemsize,
+                                  uint64_t most_bytes, struct tpd_bench_shape *shape, struct tpd_error *error) {
+    char text[TPD_BENCH_SHAPE_BYTES], limit[TPD_VALUE_BYTES];
+    *shape = *asked;
+    bool fits = tpd_bench_shape_fit(shape, itemsize, most_bytes);
+    bool as_asked = fits && memcmp(shape, asked, sizeof *shape) == 0;
+    tpd_bench_shape_print(as_asked || !fits ? asked : shape, text);
+    tpd_value_print_bytes(most_bytes, limit);
+    if (!ask->is_grid && !as_asked)
+        return tpd_fail_limit(error, TPD_TOO_LARGE, most_bytes, 0,
+                              "%s with items of %" PRIu32 " bytes does not fit: one matrix may take %s here", text, itemsize,
+                              limit);
+    if (!fits)
+        return tpd_fail(error, TPD_TOO_LARGE, "nothing of its kind fits into %s", limit);
+    const struct tpd_bench_shape *other = as_asked ? NULL : repeats(ask, asked, itemsize, most_bytes, shape);
+    if (other != NULL) {
+        char of[TPD_BENCH_SHAPE_BYTES];
+        tpd_bench_shape_print(other, of);
+        return tpd_fail(error, TPD_UNSUPPORTED, "scaled down to fit %s it is %s, as the row of %s has it", limit, text, of);
+    }
+    return TPD_OK;
+}
+
 double tpd_bench_bar(const struct tpd_bench_shape *shape, uint32_t itemsize, bool on_cpu, bool *is_of_plain) {
     *is_of_plain = false;
     for (unsigned i = 0; i < tpd_bench_grid_rows; i++) {

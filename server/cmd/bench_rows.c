@@ -175,26 +175,53 @@ void tpd_bench_json(struct tpd_buf *out, const struct tpd_bench_result *result) 
         (void)tpd_buf_text(out, ",\"scaled_from\":null}");
 }
 
-static bool same_cell(const struct tpd_bench_result *a, const struct tpd_bench_result *b) {
-    return strcmp(a->device, b->device) == 0 && a->threads == b->threads && a->itemsize == b->itemsize &&
-           memcmp(&a->shape, &b->shape, sizeof a->shape) == 0;
-}
-
 static double cell_share(const struct tpd_bench_result *result) {
     return tpd_bench_share(result, result->bar_is_of_plain ? TPD_MEASURED_PLAIN : TPD_MEASURED_COPY);
 }
 
-static void strategies_of_cell(struct tpd_buf *out, const struct tpd_bench_result *cell, unsigned count) {
-    const struct tpd_bench_result *automatic = NULL, *best = NULL;
-    char shape[TPD_BENCH_SHAPE_BYTES], bar[32] = "";
+void tpd_bench_cells_head(struct tpd_buf *out) {
+    (void)tpd_buf_text(out, "| cell | device | copy µs | copy GB/s | plain copy | auto | share | bar | best |");
+    for (int id = 0; id < TPD_STRATEGY_COUNT; id++)
+        (void)tpd_buf_format(out, " %s |", tpd_strategy_at((enum tpd_strategy_id)id)->name);
+    (void)tpd_buf_text(out, "\n|---|---|---|---|---|---|---|---|---|");
+    for (int id = 0; id < TPD_STRATEGY_COUNT; id++)
+        (void)tpd_buf_text(out, "---|");
+    (void)tpd_buf_text(out, "\n");
+}
+
+static void strategy_cell(struct tpd_buf *out, const struct tpd_bench_result *results, unsigned count, const char *name) {
     for (unsigned i = 0; i < count; i++) {
-        if (cell[i].is_auto)
-            automatic = &cell[i];
-        else if (best == NULL || cell_share(&cell[i]) > cell_share(best))
-            best = &cell[i];
+        if (results[i].is_auto || strcmp(results[i].strategy, name) != 0)
+            continue;
+        if (results[i].verified)
+            (void)tpd_buf_format(out, " %.2f |", cell_share(&results[i]));
+        else
+            (void)tpd_buf_text(out, " WRONG |");
+        return;
     }
-    tpd_bench_shape_print(&cell->shape, shape);
-    (void)tpd_buf_format(out, "| %s:%" PRIu32 " | %s |", shape, cell->itemsize, cell->device);
+    (void)tpd_buf_text(out, " |");
+}
+
+void tpd_bench_cell_line(struct tpd_buf *out, const struct tpd_bench_result *results, unsigned count) {
+    const struct tpd_bench_result *automatic = NULL, *best = NULL, *timed = NULL;
+    char shape[TPD_BENCH_SHAPE_BYTES], bar[32];
+    for (unsigned i = 0; i < count; i++) {
+        if (results[i].is_auto)
+            automatic = &results[i];
+        else if (best == NULL || cell_share(&results[i]) > cell_share(best))
+            best = &results[i];
+        if (timed == NULL && results[i].turns != 0)
+            timed = &results[i];
+    }
+    tpd_bench_shape_print(&results->shape, shape);
+    (void)tpd_buf_format(out, "| %s:%" PRIu32 " | %s |", shape, results->itemsize, results->device);
+    if (timed != NULL) {
+        const double copy_s = timed->median_s[TPD_MEASURED_COPY];
+        (void)tpd_buf_format(out, " %.1f | %.0f | %.2f |", copy_s * 1e6, 2e-9 * (double)timed->bytes / copy_s,
+                             copy_s / timed->median_s[TPD_MEASURED_PLAIN]);
+    } else {
+        (void)tpd_buf_text(out, " | | |");
+    }
     if (automatic != NULL) {
         bar_text(automatic, bar);
         (void)tpd_buf_format(out, " %s | %.3f | %s |", automatic->strategy, cell_share(automatic), bar);
@@ -205,32 +232,7 @@ static void strategies_of_cell(struct tpd_buf *out, const struct tpd_bench_resul
         (void)tpd_buf_format(out, " %s %.3f |", best->strategy, cell_share(best));
     else
         (void)tpd_buf_text(out, " |");
-    for (int id = 0; id < TPD_STRATEGY_COUNT; id++) {
-        const struct tpd_bench_result *found = NULL;
-        for (unsigned i = 0; i < count; i++)
-            if (!cell[i].is_auto && strcmp(cell[i].strategy, tpd_strategy_at((enum tpd_strategy_id)id)->name) == 0)
-                found = &cell[i];
-        if (found == NULL)
-            (void)tpd_buf_text(out, " |");
-        else if (!found->verified)
-            (void)tpd_buf_text(out, " WRONG |");
-        else
-            (void)tpd_buf_format(out, " %.2f |", cell_share(found));
-    }
-    (void)tpd_buf_text(out, "\n");
-}
-
-void tpd_bench_by_strategy(struct tpd_buf *out, const struct tpd_bench_result *results, unsigned count) {
-    (void)tpd_buf_text(out, "\n| cell | device | auto | share | bar | best |");
     for (int id = 0; id < TPD_STRATEGY_COUNT; id++)
-        (void)tpd_buf_format(out, " %s |", tpd_strategy_at((enum tpd_strategy_id)id)->name);
-    (void)tpd_buf_text(out, "\n|---|---|---|---|---|---|");
-    for (int id = 0; id < TPD_STRATEGY_COUNT; id++)
-        (void)tpd_buf_text(out, "---|");
+        strategy_cell(out, results, count, tpd_strategy_at((enum tpd_strategy_id)id)->name);
     (void)tpd_buf_text(out, "\n");
-    for (unsigned first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && same_cell(&results[first], &results[end]); end++)
-            ;
-        strategies_of_cell(out, results + first, end - first);
-    }
 }

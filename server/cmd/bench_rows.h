@@ -42,8 +42,9 @@ const char *tpd_bench_cache(const struct tpd_bench_result *result);
 void tpd_bench_head(struct tpd_buf *out);
 void tpd_bench_line(struct tpd_buf *out, const struct tpd_bench_result *result);
 void tpd_bench_json(struct tpd_buf *out, const struct tpd_bench_result *result);
-/* A line a cell: auto, its share, the bar, the best, and every strategy's share. Results lie in the order they were measured in:
- * a cell's strategies one after the other. */
-void tpd_bench_by_strategy(struct tpd_buf *out, const struct tpd_bench_result *results, unsigned count);
+/* The other table, of `--strategy all`: a line a cell with the copy, what auto takes and its share, the bar, the best, and the
+ * share of every strategy. count results of one cell. */
+void tpd_bench_cells_head(struct tpd_buf *out);
+void tpd_bench_cell_line(struct tpd_buf *out, const struct tpd_bench_result *results, unsigned count);
 
 #endif

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "commit.h"
+#include "server/cmd/bench_device.h"
 #include "server/cmd/bench_host.h"
 #include "server/cmd/bench_rows.h"
 #include "server/cmd/cmd.h"
@@ -35,7 +36,8 @@ const struct tpd_option tpd_options_bench[] = {
 
 struct bench {
     struct tpd_bench_ask ask;
-    struct tpd_bench_result *results;
+    struct tpd_bench_result results[TPD_BENCH_LIST_MOST]; /* of the cell at hand */
+    unsigned cell_rows;
     struct tpd_measurement *measurement;
     struct tpd_buf out, left_out;
     unsigned total, done, rows, wrong, left;
@@ -164,33 +166,6 @@ static void name_row(char name[128], const struct tpd_bench_shape *shape, uint32
                    strategy != TPD_STRATEGY_AUTO ? tpd_strategy_at(strategy)->name : "");
 }
 
-static bool in_grid(const struct tpd_bench_shape *shape) {
-    for (unsigned i = 0; i < tpd_bench_grid_rows; i++)
-        if (memcmp(&tpd_bench_grid[i].shape, shape, sizeof *shape) == 0)
-            return true;
-    return false;
-}
-
-/* A shape of the grid is made as small as the device wants it; one that somebody named is done as it is, or not at all. */
-static enum tpd_status fit(const struct bench *bench, const struct tpd_bench_shape *asked, uint32_t itemsize,
-                           struct tpd_bench_shape *shape, struct tpd_error *error) {
-    char text[TPD_BENCH_SHAPE_BYTES], limit[TPD_VALUE_BYTES];
-    *shape = *asked;
-    bool fits = tpd_bench_shape_fit(shape, itemsize, bench->most_bytes);
-    bool as_asked = fits && memcmp(shape, asked, sizeof *shape) == 0;
-    tpd_bench_shape_print(as_asked || !fits ? asked : shape, text);
-    tpd_value_print_bytes(bench->most_bytes, limit);
-    if (!bench->ask.is_grid && !as_asked)
-        return tpd_fail_limit(error, TPD_TOO_LARGE, bench->most_bytes, 0,
-                              "%s with items of %" PRIu32 " bytes does not fit: one matrix may take %s here%s", text, itemsize,
-                              limit, bench->backend->measure == NULL ? " (--memory allows more)" : "");
-    if (!fits)
-        return tpd_fail(error, TPD_TOO_LARGE, "nothing of its kind fits into %s", limit);
-    if (!as_asked && in_grid(shape))
-        return tpd_fail(error, TPD_UNSUPPORTED, "scaled down to fit %s it is %s, which has a row of its own", limit, text);
-    return TPD_OK;
-}
-
 static enum tpd_status measure(struct bench *bench, struct tpd_bench_result *result, enum tpd_strategy_id strategy,
                                struct tpd_error *error) {
     const struct tpd_measure ask = {
@@ -239,7 +214,10 @@ static void describe(struct bench *bench) {
     if (bench->ask.is_grid)
         (void)tpd_buf_format(&bench->out, "A matrix may take %s here: larger shapes of the grid are scaled down.\n", limit);
     (void)tpd_buf_text(&bench->out, "\n");
-    tpd_bench_head(&bench->out);
+    if (bench->ask.every_strategy)
+        tpd_bench_cells_head(&bench->out);
+    else
+        tpd_bench_head(&bench->out);
 }
 
 static void print_row(struct bench *bench, const struct tpd_bench_result *result) {
@@ -247,10 +225,11 @@ static void print_row(struct bench *bench, const struct tpd_bench_result *result
     if (bench->ask.json) {
         (void)tpd_buf_text(&bench->out, bench->rows == 0 ? "\n" : ",\n");
         tpd_bench_json(&bench->out, result);
-    } else {
+    } else if (!bench->ask.every_strategy) {
         tpd_bench_line(&bench->out, result);
     }
-    bench->results[bench->rows++] = *result;
+    bench->results[bench->cell_rows++] = *result;
+    bench->rows++;
     bench->wrong += !result->verified;
     let_out(bench);
 }
@@ -261,7 +240,7 @@ static enum tpd_status do_row(struct bench *bench, const struct tpd_bench_shape 
     memcpy(result.device, bench->info.id, sizeof result.device);
     result.on_cpu = bench->threads != 0;
     result.threads = bench->threads;
-    enum tpd_status status = fit(bench, asked, itemsize, &result.shape, error);
+    enum tpd_status status = tpd_bench_ask_fit(&bench->ask, asked, itemsize, bench->most_bytes, &result.shape, error);
     if (status != TPD_OK)
         return status;
     show_progress(bench, &result.shape, itemsize, strategy == TPD_STRATEGY_AUTO ? "auto" : tpd_strategy_at(strategy)->name);
@@ -275,7 +254,7 @@ static enum tpd_status do_row(struct bench *bench, const struct tpd_bench_shape 
 }
 
 /* False: the device is gone, or somebody wants an end. */
-static bool do_cell(struct bench *bench, const struct tpd_bench_shape *shape, uint32_t itemsize) {
+static bool do_strategies(struct bench *bench, const struct tpd_bench_shape *shape, uint32_t itemsize) {
     for (unsigned i = 0; i < bench->ask.strategies; i++) {
         const enum tpd_strategy_id strategy = bench->ask.strategy[i];
         struct tpd_error error;
@@ -297,43 +276,22 @@ static bool do_cell(struct bench *bench, const struct tpd_bench_shape *shape, ui
     return true;
 }
 
-/* ---- one device ---- */
-
-/* "auto" is the first back end that has a device. */
-static enum tpd_status find_device(const char *text, enum tpd_backend_id *id, uint32_t *index, struct tpd_error *error) {
-    const char *colon = strchr(text, ':');
-    size_t length = colon != NULL ? (size_t)(colon - text) : strlen(text);
-    uint64_t number = 0;
-    if (colon != NULL && (!tpd_value_parse_uint(colon + 1, &number) || number >= TPD_DEVICES_MOST))
-        return tpd_fail(error, TPD_UNKNOWN_DEVICE, "there is no device %s here", text);
-    *index = (uint32_t)number;
-    for (int i = 0; i < TPD_BACKEND_COUNT; i++) {
-        const struct tpd_backend *backend = tpd_backend_at((enum tpd_backend_id)i);
-        const char *name = tpd_backend_name((enum tpd_backend_id)i);
-        struct tpd_error none;
-        *id = (enum tpd_backend_id)i;
-        if (strcmp(text, "auto") == 0) {
-            if (backend != NULL && backend->count(&none) != 0)
-                return TPD_OK;
-            continue;
-        }
-        if (strlen(name) != length || memcmp(name, text, length) != 0)
-            continue;
-        if (backend == NULL)
-            return tpd_fail(error, TPD_UNKNOWN_DEVICE, "there is no device %s here: this program was built without it", text);
-        uint32_t count = backend->count(error);
-        if (count != 0 && number >= count)
-            return tpd_fail(error, TPD_UNKNOWN_DEVICE, "there is no device %s here: %s has %" PRIu32 ", numbered from 0", text,
-                            name, count);
-        return count != 0 ? TPD_OK : TPD_UNKNOWN_DEVICE;
+static bool do_cell(struct bench *bench, const struct tpd_bench_shape *shape, uint32_t itemsize) {
+    bench->cell_rows = 0;
+    bool goes_on = do_strategies(bench, shape, itemsize);
+    if (bench->ask.every_strategy && !bench->ask.json && bench->cell_rows != 0) {
+        tpd_bench_cell_line(&bench->out, bench->results, bench->cell_rows);
+        let_out(bench);
     }
-    return tpd_fail(error, TPD_UNKNOWN_DEVICE, "there is no device %s here", text);
+    return goes_on;
 }
+
+/* ---- one device ---- */
 
 static enum tpd_status open_device(struct bench *bench, const char *text, uint32_t threads, struct tpd_error *error) {
     enum tpd_backend_id id = TPD_BACKEND_CPU;
     uint32_t index = 0;
-    enum tpd_status status = find_device(text, &id, &index, error);
+    enum tpd_status status = tpd_bench_find_device(text, &id, &index, error);
     if (status != TPD_OK)
         return status;
     struct tpd_device_options options = {.cpu_threads = id == TPD_BACKEND_CPU ? threads : 0,
@@ -401,8 +359,6 @@ static int finish(struct bench *bench) {
         bench->failed |= head.status != TPD_OK;
         tpd_buf_fini(&head);
     } else {
-        if (bench->ask.strategies > 1 && bench->rows != 0)
-            tpd_bench_by_strategy(&bench->out, bench->results, bench->rows);
         let_out(bench);
         if (bench->left != 0 && bench->rows != 0)
             printf("\nLeft out:\n%s", left_out);
@@ -430,20 +386,18 @@ int tpd_cmd_bench(int argc, char **argv) {
     const struct tpd_bench_ask *ask = &bench.ask;
     bench.live = isatty(STDERR_FILENO) != 0;
     bench.total = ask->shapes * ask->itemsizes * ask->strategies * ask->devices * ask->thread_counts;
-    bench.results = tpd_alloc_zero(bench.total, sizeof *bench.results);
     bench.measurement = tpd_alloc_zero(1, sizeof *bench.measurement);
     int rc = TPD_EXIT_FAILED;
-    if (bench.results != NULL && bench.measurement != NULL) {
+    if (bench.measurement != NULL) {
         tpd_buf_init(&bench.out, TEXT_BYTES_MOST);
         tpd_buf_init(&bench.left_out, TEXT_BYTES_MOST);
         do_all(&bench);
         rc = finish(&bench);
     } else {
-        (void)fprintf(stderr, "transposed bench: the system gave no memory for %u rows\n", bench.total);
+        (void)fprintf(stderr, "transposed bench: the system gave no memory for the times\n");
     }
     tpd_buf_fini(&bench.out);
     tpd_buf_fini(&bench.left_out);
-    tpd_free(bench.results);
     tpd_free(bench.measurement);
     return rc;
 }

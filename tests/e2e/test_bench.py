@@ -120,7 +120,7 @@ class Words(unittest.TestCase):
     def test_what_can_not_be_done(self):
         for arguments, words in ((("--device", "cuda:31"), "cuda"), (("--device", "cpu:1", "--shape", "4x4"), "cpu"),
                                  (("--device", "cpu", "--strategy", "padded", "--shape", "64x48"), "tile strategy of GPUs"),
-                                 (("--device", "cpu", "--memory", "1MiB", "--shape", "1000x1000"), "--memory allows more"),
+                                 (("--device", "cpu", "--memory", "1MiB", "--shape", "1000x1000"), "does not fit"),
                                  (("--device", "simt", "--strategy", "narrow", "--shape", "64x64", "--itemsize", "4"), "narrow")):
             ended = bench(*arguments, expect=1)
             self.assertIn(words, ended.stderr, arguments)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """compare.py -- lays `transposed bench` beside every peer that is here: one Markdown table, the best peer, the ratio, who wins.
 
-    compare.py BIN --device cpu|cuda [--peer NAME] ... [--rounds N] [--write] [OPTIONS of peer.py, for all of them]
+    compare.py BIN --device cpu|cuda [--peer NAME] ... [--bars] [--rounds N] [--write] [OPTIONS of peer.py, for all of them]
     compare.py --from FILE.json ...
 
 BIN is a build's bin folder. Our own grid is measured first; peers get the cells that fitted. With --rounds, all take turns so often
@@ -41,6 +41,7 @@ def arguments():
     parser.add_argument("--from", type=pathlib.Path, nargs="+", dest="files", metavar="FILE", help="JSON of earlier runs: join, do not measure")
     parser.add_argument("--device", choices=sorted(PEERS), default="cpu")
     parser.add_argument("--peer", action="append", help="this one alone; may be given again (all)")
+    parser.add_argument("--bars", action="store_true", help="peers do the cells alone for which the grid has a bar on this device")
     parser.add_argument("--rounds", type=int, default=1, help="how often all take turns (1)")
     parser.add_argument("--python", default=sys.executable, help="the Python that has the peers' libraries")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for every program's JSON")
@@ -117,7 +118,7 @@ def measure(options):
                 found.append((name, {"rows": [], "left_out": [], "skipped": f"{program} was not built: its library was not found"}))
                 continue
             words = passed(options, "threads", "repeats", "seconds", "memory", "stop-after")
-            theirs, fine = run(options, command + cell_words(ours["rows"]) + words, not in_python)
+            theirs, fine = run(options, command + cell_words([row for row in ours["rows"] if row["bar"] or not options.bars]) + words, not in_python)
             found.append((name, theirs))
             good &= fine
         if options.keep:
