@@ -41,7 +41,7 @@ def arguments():
     parser.add_argument("--from", type=pathlib.Path, nargs="+", dest="files", metavar="FILE", help="JSON of earlier runs: join, do not measure")
     parser.add_argument("--device", choices=sorted(PEERS), default="cpu")
     parser.add_argument("--peer", action="append", help="this one alone; may be given again (all)")
-    parser.add_argument("--bars", action="store_true", help="peers do the cells alone for which the grid has a bar on this device")
+    parser.add_argument("--bars", action="store_true", help="the cells alone for which the grid has a bar on this device")
     parser.add_argument("--rounds", type=int, default=1, help="how often all take turns (1)")
     parser.add_argument("--python", default=sys.executable, help="the Python that has the peers' libraries")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for every program's JSON")
@@ -103,6 +103,8 @@ def measure(options):
     for turn in range(options.rounds):
         command = [options.bin / "transposed", "bench", "--json", "--device", options.device]
         ours, fine = run(options, command + passed(options, "shape", "itemsize", "threads", "repeats", "seconds", "memory"), True)
+        if options.bars:
+            ours["rows"] = [row for row in ours["rows"] if row["bar"]]
         found.append(("transposed", ours))
         good &= fine
         if not ours["rows"]:  # without our cells a peer would measure all of its grid, for nothing
@@ -118,7 +120,7 @@ def measure(options):
                 found.append((name, {"rows": [], "left_out": [], "skipped": f"{program} was not built: its library was not found"}))
                 continue
             words = passed(options, "threads", "repeats", "seconds", "memory", "stop-after")
-            theirs, fine = run(options, command + cell_words([row for row in ours["rows"] if row["bar"] or not options.bars]) + words, not in_python)
+            theirs, fine = run(options, command + cell_words(ours["rows"]) + words, not in_python)
             found.append((name, theirs))
             good &= fine
         if options.keep:

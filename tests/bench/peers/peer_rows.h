@@ -1,7 +1,7 @@
 /* peer_rows.h -- what the peers written in C share: command line, turns, rows and the JSON that `transposed bench` prints too.
  *
- *     PEER [--shape RxC[xB][:N]] ... [--itemsize N] ... [--threads N] ... [--repeats N] [--seconds S] [--memory BYTES] [--stop-after
- * S]
+ *     PEER [--shape RxC[xB][:N]] ... [--itemsize N] ... [--threads N] ... [--repeats N] [--seconds S] [--memory BYTES]
+ * [--stop-after S]
  *
  * As peer.py, for those in Python. Exit 0 good, 1 a result was wrong, 2 usage, 77 skipped.
  */
