@@ -49,7 +49,7 @@ static void cuda_info(struct tpd_device *device, struct tpd_device_info *info) {
 
 /* ---- runs ---- */
 
-enum tpd_status tpd_cuda_lost(struct tpd_device *device, struct tpd_error *error) {
+static enum tpd_status lost_status(struct tpd_device *device, struct tpd_error *error) {
     (void)pthread_mutex_lock(&device->lock);
     enum tpd_status status = tpd_fail(error, TPD_DEVICE_LOST, "%s", device->reason);
     (void)pthread_mutex_unlock(&device->lock);
@@ -167,7 +167,7 @@ static enum tpd_status run_on_lane(struct tpd_device *device, const struct tpd_c
     uint64_t offset;
     enum tpd_status status = tpd_pool_acquire(&device->pool, 2 * room, task->deadline_ns, &offset, error);
     if (status == TPD_DEVICE_LOST)
-        return tpd_cuda_lost(device, error);
+        return lost_status(device, error);
     if (status != TPD_OK)
         return status;
     outcome->wait_ns = tpd_clock_ns() - started_ns;
@@ -213,7 +213,7 @@ static enum tpd_status cuda_occupancy(struct tpd_device *device, const struct tp
     bool lost = device->lost;
     (void)pthread_mutex_unlock(&device->lock);
     if (lost)
-        return tpd_cuda_lost(device, error);
+        return lost_status(device, error);
     if (plan->shared_bytes > device->properties.shared_most_bytes)
         return tpd_fail_limit(error, TPD_UNSUPPORTED, device->properties.shared_most_bytes, plan->shared_bytes,
                               "a block of %" PRIu64 " bytes of shared memory does not fit cuda:%u, which gives it %" PRIu64,

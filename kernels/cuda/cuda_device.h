@@ -44,8 +44,6 @@ bool tpd_cuda_use_open_device(void);
 
 /* Words for a code that a call on the device answered; a sticky one loses the device. */
 enum tpd_status tpd_cuda_device_fail(struct tpd_device *device, int code, const char *doing, struct tpd_error *error);
-/* TPD_DEVICE_LOST with the reason, once it is lost. */
-enum tpd_status tpd_cuda_lost(struct tpd_device *device, struct tpd_error *error);
 /* For good; wakes who waits for a lane or for memory. The first reason stays: later ones are its echo. */
 void tpd_cuda_device_lose(struct tpd_device *device, const char *reason);
 

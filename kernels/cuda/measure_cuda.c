@@ -114,8 +114,11 @@ enum tpd_status tpd_cuda_measure(struct tpd_device *device, const struct tpd_mea
                               " bytes on cuda:%" PRIu32,
                               at.bytes, device->pool.bytes, device->index);
     status = tpd_pool_acquire(&device->pool, 2 * room + TPD_POOL_ALIGNMENT, 0, &offset, error);
-    if (status == TPD_DEVICE_LOST)
-        return tpd_cuda_lost(device, error);
+    if (status == TPD_DEVICE_LOST) { /* the pool knows that it was stopped, the device why */
+        (void)pthread_mutex_lock(&device->lock);
+        status = tpd_fail(error, TPD_DEVICE_LOST, "%s", device->reason);
+        (void)pthread_mutex_unlock(&device->lock);
+    }
     if (status != TPD_OK)
         return status;
     at.in = device->memory + offset;
