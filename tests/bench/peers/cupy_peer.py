@@ -64,14 +64,20 @@ class CupyWork(peer.Work):
         return good
 
     def captured(self, work):
-        """A burst as one launch, so that what is timed of a small matrix is not Python; None where one call is long enough."""
+        """A burst as one launch, so that what is timed of a small matrix is not Python. None where one call is long enough, or
+        where this version can't record it: then calls are launched one by one."""
         if self.cell.burst == 1:
             return None
         self.stream.synchronize()
-        self.stream.begin_capture()
-        for _ in range(self.cell.burst):
-            work()
-        return self.stream.end_capture()
+        try:
+            self.stream.begin_capture()
+            for _ in range(self.cell.burst):
+                work()
+            return self.stream.end_capture()
+        except RuntimeError as why:  # CuPy's own errors are of this kind
+            print(f"{self.name} {self.cell}: no graph: {str(why)[:100]}", file=sys.stderr)
+            self.stream = self.cupy.cuda.Stream(non_blocking=True)  # the other may be recording still
+            return None
 
     def timed(self, graph, work):
         with self.stream:
@@ -79,7 +85,8 @@ class CupyWork(peer.Work):
             if graph is not None:
                 graph.launch(self.stream)
             else:
-                work()
+                for _ in range(self.cell.burst):
+                    work()
             self.end.record(self.stream)
             self.end.synchronize()
         return self.cupy.cuda.get_elapsed_time(self.begin, self.end) * 1e-3 / self.cell.burst

@@ -1,4 +1,6 @@
 """torch_work.py -- what the two peers made with PyTorch share: memory, check, copy and times by events, small cells as a CUDA graph."""
+import sys
+
 import peer
 
 
@@ -48,14 +50,19 @@ class TorchWork(peer.Work):
         return good
 
     def captured(self, work):
-        """A burst as one replay, so that what is timed of a small matrix is not Python; None where one call is long enough."""
+        """A burst as one replay, so that what is timed of a small matrix is not Python. None where one call is long enough, or
+        where this version can't record it: then calls are launched one by one."""
         if self.cell.burst == 1:
             return None
         torch, graph = self.torch, self.torch.cuda.CUDAGraph()
         torch.cuda.synchronize()
-        with torch.cuda.graph(graph):
-            for _ in range(self.cell.burst):
-                work()
+        try:
+            with torch.cuda.graph(graph):
+                for _ in range(self.cell.burst):
+                    work()
+        except RuntimeError as why:
+            print(f"{self.name} {self.cell}: no graph: {str(why)[:100]}", file=sys.stderr)
+            return None
         return graph
 
     def timed(self, graph, work):
@@ -63,7 +70,8 @@ class TorchWork(peer.Work):
         if graph is not None:
             graph.replay()
         else:
-            work()
+            for _ in range(self.cell.burst):
+                work()
         self.end.record()
         self.end.synchronize()
         return self.begin.elapsed_time(self.end) * 1e-3 / self.cell.burst
