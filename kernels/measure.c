@@ -3,6 +3,13 @@
 
 #include "transposed/clock.h"
 
+static const uint64_t burst_bytes = UINT64_C(64) << 20;
+
+uint32_t tpd_measure_burst(uint64_t bytes) {
+    const uint64_t burst = burst_bytes / bytes;
+    return burst < 1 ? 1 : burst < TPD_MEASURE_BURST_MOST ? (uint32_t)burst : TPD_MEASURE_BURST_MOST;
+}
+
 enum tpd_status tpd_measure_in_turns(const struct tpd_measure *ask, tpd_measure_once *once, void *context,
                                      struct tpd_measurement *result, struct tpd_error *error) {
     static const enum tpd_measured order[] = {TPD_MEASURED_COPY, TPD_MEASURED_PLAIN, TPD_MEASURED_TRANSPOSE};

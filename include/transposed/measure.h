@@ -47,10 +47,7 @@ struct tpd_measurement {
 };
 
 /* How many in a row one time is the average of: as many as move 64 MiB, so that a small matrix is not timed by its launch. */
-static inline uint32_t tpd_measure_burst(uint64_t bytes) {
-    const uint64_t burst = (UINT64_C(64) << 20) / bytes;
-    return burst < 1 ? 1 : burst < TPD_MEASURE_BURST_MOST ? (uint32_t)burst : TPD_MEASURE_BURST_MOST;
-}
+uint32_t tpd_measure_burst(uint64_t bytes);
 
 /* Does one burst of it and says how many seconds one took. */
 typedef enum tpd_status tpd_measure_once(void *context, enum tpd_measured what, double *seconds, struct tpd_error *error);
