@@ -259,6 +259,7 @@ const struct tpd_backend tpd_backend_cuda = {
     .check = cuda_check,
     .run = cuda_run,
     .occupancy = cuda_occupancy,
+    .measure = tpd_cuda_measure,
     .host_alloc = cuda_host_alloc,
     .host_free = cuda_host_free,
     .errors = tpd_cuda_errors,

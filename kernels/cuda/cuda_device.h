@@ -47,4 +47,8 @@ enum tpd_status tpd_cuda_device_fail(struct tpd_device *device, int code, const 
 /* For good; wakes who waits for a lane or for memory. The first reason stays: later ones are its echo. */
 void tpd_cuda_device_lose(struct tpd_device *device, const char *reason);
 
+/* measure_cuda.c: behind `measure` of the back end's table. */
+enum tpd_status tpd_cuda_measure(struct tpd_device *device, const struct tpd_measure *ask, struct tpd_measurement *result,
+                                 struct tpd_error *error);
+
 #endif

@@ -7,13 +7,14 @@
 #include <string.h>
 #include <time.h>
 
+#include "fake_measure.h"
 #include "harness.h"
 #include "kernels/cuda/cuda_status.h"
 #include "transposed/transposed.h"
 
 enum { HANDLES = 256, OPERATIONS = 512 };
 enum kind { NONE, MEMORY, HOST, STREAM, EVENT };
-enum verb { COPY, LAUNCH, RECORD };
+enum verb { COPY, LAUNCH, RECORD, CALL };
 
 struct operation {
     enum verb verb;
@@ -21,6 +22,7 @@ struct operation {
     const void *from;
     uint64_t bytes;
     struct tpd_plan plan;
+    struct fake_call call;
     struct handle *event;
 };
 
@@ -42,7 +44,7 @@ static struct {
     int count_code, count, driver_version;
     uint32_t slow_ms, mistakes, waiting, most_waiting;
     char mistake[128];
-    bool failed;
+    bool failed, loses_item;
 } fake;
 
 /* A thread's device, as CUDA keeps it: -1 until it chose one. */
@@ -117,6 +119,11 @@ static void perform(struct handle *stream) {
             break;
         case LAUNCH:
             tpd_transpose_ref(&operation->plan.matrix, operation->from, operation->to);
+            if (fake.loses_item)
+                ((unsigned char *)operation->to)[0] ^= 1;
+            break;
+        case CALL:
+            operation->call.act(&operation->call);
             break;
         case RECORD:
             operation->event->reached = true;
@@ -183,6 +190,7 @@ static int device_properties(int device, struct tpd_cuda_properties *properties)
         (void)snprintf(properties->name, sizeof properties->name, "Fake GPU");
         properties->memory_total_bytes = fake.memory_bytes;
         properties->shared_most_bytes = 227 * 1024;
+        properties->cache_bytes = 4096;
         properties->compute_capability = 90;
         properties->multiprocessors = 1;
     }
@@ -339,6 +347,15 @@ static int copy_out(void *host, const void *device, uint64_t bytes, void *stream
     return leave(code);
 }
 
+int fake_cuda_call(const struct fake_call *call, void *stream) {
+    int code = needs_device(enter());
+    if (code == 0 && (!on_device(call->to, call->bytes) || (call->from != NULL && !on_device(call->from, call->bytes))))
+        mistake("a measurement out of device memory's bounds");
+    else if (code == 0)
+        code = enqueue(stream, (struct operation){.verb = CALL, .call = *call});
+    return leave(code);
+}
+
 static int kernels_prepare(uint64_t shared_most_bytes) {
     (void)shared_most_bytes;
     return leave(needs_device(enter()));
@@ -401,9 +418,13 @@ const struct tpd_cuda_calls fake_cuda = {
     .event_elapsed = event_elapsed,
     .copy_in = copy_in,
     .copy_out = copy_out,
+    .copy_within = fake_copy_within,
     .kernels_prepare = kernels_prepare,
     .kernel_launch = kernel_launch,
     .kernel_occupancy = kernel_occupancy,
+    .measure_fill = fake_measure_fill,
+    .measure_copy = fake_measure_copy,
+    .measure_check = fake_measure_check,
     .last_error = last_error,
     .error_name = error_name,
     .error_text = error_text,
@@ -433,6 +454,15 @@ void fake_cuda_machine(int count_code, int count, int version) {
 
 void fake_cuda_slow(uint32_t milliseconds) {
     fake.slow_ms = milliseconds;
+}
+
+void fake_cuda_fail_later(uint64_t nth, int code) {
+    fake.nth = fake.calls + nth;
+    fake.code = code;
+}
+
+void fake_cuda_lose_item(void) {
+    fake.loses_item = true;
 }
 
 bool fake_cuda_failed(void) {

@@ -19,6 +19,10 @@ void fake_cuda_reset(uint64_t memory_bytes, uint64_t nth, int code);
 void fake_cuda_machine(int count_code, int count, int driver_version);
 /* Milliseconds that each kernel takes. */
 void fake_cuda_slow(uint32_t milliseconds);
+/* The nth call from now on answers code, as fake_cuda_reset() has it. */
+void fake_cuda_fail_later(uint64_t nth, int code);
+/* From now on every kernel gets its first item wrong. */
+void fake_cuda_lose_item(void);
 bool fake_cuda_failed(void);       /* the nth call came */
 uint64_t fake_cuda_calls(void);    /* so far */
 uint32_t fake_cuda_held(void);     /* memory, streams and events not given back */

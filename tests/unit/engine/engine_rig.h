@@ -153,12 +153,13 @@ RIG_BACKEND(rig_gpu)
 RIG_BACKEND(rig_cpu)
 RIG_BACKEND(rig_simt)
 
-static const struct tpd_backend rig_gpu_table = {"cuda",  rig_gpu_count,  rig_gpu_open,  rig_close, rig_info, rig_check,
-                                                 rig_run, rig_host_alloc, rig_host_free, NULL,      NULL};
-static const struct tpd_backend rig_cpu_table = {"cpu",   rig_cpu_count, rig_cpu_open, rig_close, rig_info, rig_check,
-                                                 rig_run, NULL,          NULL,         NULL,      NULL};
-static const struct tpd_backend rig_simt_table = {"simt",  rig_simt_count, rig_simt_open, rig_close, rig_info, rig_check,
-                                                  rig_run, NULL,           NULL,          NULL,      NULL};
+#define RIG_TABLE(NAME, text)                                                                                             \
+    .name = (text), .count = NAME##_count, .open = NAME##_open, .close = rig_close, .info = rig_info, .check = rig_check, \
+    .run = rig_run
+static const struct tpd_backend rig_gpu_table = {RIG_TABLE(rig_gpu, "cuda"), .host_alloc = rig_host_alloc,
+                                                 .host_free = rig_host_free};
+static const struct tpd_backend rig_cpu_table = {RIG_TABLE(rig_cpu, "cpu")};
+static const struct tpd_backend rig_simt_table = {RIG_TABLE(rig_simt, "simt")};
 
 /* What the engine reads of a configuration, with small limits. */
 static inline struct tpd_config rig_config(void) {
