@@ -56,6 +56,7 @@ struct tpd_plan {
     uint64_t tiles_down;      /* of one matrix; 0 when nothing is staged in tiles */
     uint64_t tiles_across;
     bool goes_down;      /* blocks walk a matrix's tiles from top to bottom first, and not from left to right */
+    bool from_right;     /* then its columns of tiles from right to left */
     uint32_t chunk;      /* `narrow`: of each long row, in words, that a block has; `packed`: matrices; 0: another */
     uint32_t turns_log2; /* how often its threads pass over one */
     uint64_t blocks;     /* in the whole batch; may exceed one grid's 2^31 - 1 */

@@ -34,13 +34,14 @@ __device__ static inline void tpd_store_if(bool active, uint4 *to, uint4 item) {
 
 #define ITEM16 uint4
 
-/* Threads that a multiprocessor holds (CUDA programming guide, table of compute capabilities). */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
-#define TPD_MULTIPROCESSOR_THREADS 1024
-#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
-#define TPD_MULTIPROCESSOR_THREADS 1536
+/* Threads for which a kernel that waits for memory is to leave registers: as many as a multiprocessor holds (CUDA programming
+ * guide, table of compute capabilities), and three in four or fewer where this compiler's code would spill. */
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 750 || __CUDA_ARCH__ >= 1200)
+#define TPD_RESIDENT_THREADS 1024
+#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1000)
+#define TPD_RESIDENT_THREADS 1536
 #else
-#define TPD_MULTIPROCESSOR_THREADS 2048
+#define TPD_RESIDENT_THREADS 2048
 #endif
 
 #define KERNEL(NAME)                                                                                       \

@@ -24,6 +24,7 @@ struct tpd_geometry {
     uint32_t words; /* accesses an item */
     uint32_t tile_rows_log2, tile_cols_log2, pitch;
     bool goes_down;      /* blocks walk tiles from top to bottom first, and not from left to right */
+    bool from_right;     /* then columns of tiles from right to left */
     uint32_t hands;      /* threads a block */
     uint32_t chunk;      /* `narrow`: of each long row, in words, that a block has; `packed`: matrices */
     uint32_t turns_log2; /* how often its threads pass over one */
@@ -75,7 +76,7 @@ TPD_BOTH uint64_t tpd_tile_of(struct tpd_geometry grid, uint64_t block, uint64_t
     const uint64_t outers = grid.goes_down ? grid.tiles_across : grid.tiles_down;
     const uint64_t matrix = tpd_divide(tpd_divide(block, inners, &inner), outers, &outer);
     *down = grid.goes_down ? inner : outer;
-    *across = grid.goes_down ? outer : inner;
+    *across = grid.from_right ? outers - 1 - outer : grid.goes_down ? outer : inner;
     return matrix;
 }
 

@@ -81,6 +81,8 @@ enum tpd_status tpd_own_tiles_SHIFTED(struct tpd_plan *plan, struct tpd_error *e
     plan->threads = THREADS_SHIFTED(itemsize, 0);
     /* A row's last vector may begin as many items later as an output row begins after a sector. */
     count_tiles(plan, plan->matrix.rows + LATE_SHIFTED(itemsize) - 1);
+    /* The last column of tiles is all ends, and would be what the GPU waits for. */
+    plan->from_right = true;
     plan->blocks = plan->tiles_down * plan->tiles_across * plan->matrix.batch;
     return TPD_OK;
 }

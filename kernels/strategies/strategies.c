@@ -15,6 +15,8 @@ enum { TILES_NONE, TILES_KNOB, TILES_OWN };
 /* What `auto` asks of a matrix: a side for which it takes `shifted`; for `narrow` the other side, and items of which a block
  * has many a row. */
 enum { SHIFTED_LEAST_BYTES = 256, NARROW_LEAST_BYTES = 1024, STAGED_ITEMSIZE_MOST = 64 };
+/* And for `packed` of a batch: how many matrices, of how many bytes. */
+enum { PACKED_LEAST = 32, PACKED_MOST_BYTES = 40960 };
 
 static const struct tpd_strategy strategies[TPD_STRATEGY_COUNT] = {
 #define X(NAME, name, TILES, ITEMSIZES, summary)                                                     \
@@ -105,6 +107,8 @@ enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
     if (narrow >= 2 && narrow <= TPD_FEW_MOST && !long_tiles && matrix->itemsize <= STAGED_ITEMSIZE_MOST &&
         wide >= NARROW_LEAST_BYTES / matrix->itemsize)
         return TPD_STRATEGY_NARROW;
+    if (!vectors && matrix->batch >= PACKED_LEAST && narrow >= 2 && wide <= PACKED_MOST_BYTES / matrix->itemsize / narrow)
+        return TPD_STRATEGY_PACKED;
     /* Half of a narrower tile would be empty. */
     if (narrow < TPD_TILE_LEAST || word_of(matrix->itemsize) != matrix->itemsize)
         return TPD_STRATEGY_DIRECT;
@@ -230,6 +234,7 @@ struct tpd_geometry tpd_geometry_of(const struct tpd_plan *plan) {
         .rows = matrix->rows, .cols = matrix->cols, .words = plan->words, .moves = tpd_matrix_items(matrix) * plan->words};
     grid.hands = plan->threads;
     grid.goes_down = plan->goes_down;
+    grid.from_right = plan->from_right;
     grid.chunk = plan->chunk;
     grid.turns_log2 = plan->turns_log2;
     if (plan->tile.rows != 0) {

@@ -19,9 +19,8 @@
 #ifndef KERNEL
 #define SHAPES_NARROW 4
 #define THREADS_NARROW(itemsize, shape) 256u /* the most */
-/* Warps that wait for memory in turn are its speed: registers for as many threads as a multiprocessor holds, or for six eighths
- * of those where that would spill. */
-#define RESIDENT_NARROW(itemsize, shape) (TPD_MULTIPROCESSOR_THREADS * ((itemsize) == 1 && (shape) < 2 ? 6 : 8) / 8 / 256)
+/* Warps that wait for memory in turn are its speed; bytes of rows in take more registers than all of them have. */
+#define RESIDENT_NARROW(itemsize, shape) (TPD_RESIDENT_THREADS * ((itemsize) == 1 && (shape) < 2 ? 6 : 8) / 8 / 256)
 #elif TILE_IS_OWN && SHAPE < SHAPES_NARROW
 
 #include "kernels/strategies/staged.h"
