@@ -2,7 +2,7 @@
 
 # One archive of all kernels' floors, so that a program links one name.
 set(archive_objects "")
-foreach(floor tpd_core tpd_model tpd_cpu tpd_cuda_host tpd_cuda tpd_backend)
+foreach(floor tpd_core tpd_model tpd_measure tpd_cpu tpd_cuda_host tpd_cuda tpd_backend)
   if(TARGET ${floor})
     get_target_property(kind ${floor} TYPE)
     if(kind STREQUAL STATIC_LIBRARY)
@@ -15,7 +15,7 @@ set_target_properties(tpd_archive PROPERTIES OUTPUT_NAME transposed LINKER_LANGU
 install(TARGETS tpd_archive ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library)
 
 # The contracts of kernels/; those of the daemon's floors are nobody else's.
-foreach(header alloc backend banks block buf clock matrix occupancy patterns status strategy transposed tuning)
+foreach(header alloc backend banks block buf clock matrix measure occupancy patterns status strategy transposed tuning)
   install(FILES include/transposed/${header}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/transposed COMPONENT library)
 endforeach()
 foreach(table backends dtypes status strategies tuning)

@@ -90,6 +90,8 @@ struct tpd_device_error {
     uint64_t count;
 };
 
+struct tpd_measure; /* measure.h */
+struct tpd_measurement;
 struct tpd_device; /* each back end's own */
 
 struct tpd_backend {
@@ -115,6 +117,10 @@ struct tpd_backend {
      * multiprocessor holds at once. Fails with TPD_UNSUPPORTED (more shared memory than a block may have) and as run() does. */
     enum tpd_status (*occupancy)(struct tpd_device *device, const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks,
                                  struct tpd_error *error);
+    /* Optional (NULL: the device works in the host's memory): checks a transpose in the device's own memory and times it beside
+     * copies of as many bytes. Fails as check() and run() do. */
+    enum tpd_status (*measure)(struct tpd_device *device, const struct tpd_measure *ask, struct tpd_measurement *result,
+                               struct tpd_error *error);
     /* Optional (NULL): takes up a table, by which AUTO without a tile goes from now on, and before that measures what the table
      * lacks, for about budget_ns (0: nothing). Beside no run(). Borrows the table until the next call or close, unless it fails:
      * as run() does; then the rules hold, and what was measured is not to be relied on. */

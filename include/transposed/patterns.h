@@ -44,7 +44,7 @@ enum tpd_status tpd_bare_tile_sums(const struct tpd_bare_tile *tile, uint32_t ba
 bool tpd_bare_tile_pad(struct tpd_bare_tile *tile, uint32_t bank_bytes);
 
 /* One sentence each, what to do about the figures: what pitch would be free of conflicts, or why none is and what is. */
-enum { TPD_ADVICE_BYTES = 320 };
+enum { TPD_ADVICE_BYTES = 384 };
 void tpd_advise_tile(const struct tpd_bare_tile *tile, uint32_t bank_bytes, const struct tpd_shared_sum shared[2],
                      char text[TPD_ADVICE_BYTES]);
 void tpd_advise_plan(const struct tpd_figures *figures, uint32_t bank_bytes, char text[TPD_ADVICE_BYTES]);

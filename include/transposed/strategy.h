@@ -25,6 +25,7 @@ enum {
     TPD_TILE_LEAST = 16,        /* items a side; sides are powers of two */
     TPD_TILE_MOST = 128,
     TPD_TILE_DEFAULT = 32,
+    TPD_SHARED_OWN_MOST = 65536,   /* bytes of it that strategies with tiles of their own ask for, the most (since 7.5) */
     TPD_SHARED_STATIC_MOST = 49152 /* bytes of shared memory a block has without opting in (CUDA, every architecture) */
 };
 
@@ -56,6 +57,8 @@ struct tpd_plan {
     uint64_t tiles_down;      /* of one matrix; 0 when nothing is staged in tiles */
     uint64_t tiles_across;
     bool goes_down;      /* blocks walk a matrix's tiles from top to bottom first, and not from left to right */
+    bool from_right;     /* then its columns of tiles from right to left */
+    uint32_t band;       /* else of a band of so many columns of tiles after the other, each row by row; 0: none */
     uint32_t chunk;      /* `narrow`: of each long row, in words, that a block has; `packed`: matrices; 0: another */
     uint32_t turns_log2; /* how often its threads pass over one */
     uint64_t blocks;     /* in the whole batch; may exceed one grid's 2^31 - 1 */

@@ -30,7 +30,7 @@ static void look(void *context, enum tpd_simt_kind kind, const struct tpd_reques
     }
 }
 
-enum { PASSES = 2 }; /* bytes of an item's number: TPD_TILE_MOST^2 is 2^14 */
+enum { PASSES = 3 }; /* bytes of an item's number: a tile has 65536 items at most */
 
 static enum tpd_status run(const struct tpd_plan *plan, const unsigned char *in, struct looking *looking,
                            struct tpd_error *error) {
@@ -42,17 +42,20 @@ static enum tpd_status run(const struct tpd_plan *plan, const unsigned char *in,
     looking->taken = false;
     memset(looking->shared_seen, 0, sizeof looking->shared_seen);
     memset(looking->global_seen, 0, sizeof looking->global_seen);
-    status = tpd_simt_run(&simt, 0, error);
+    /* The block that has the first tile. */
+    status = tpd_simt_run(&simt, plan->from_right ? (plan->tiles_across - 1) * plan->tiles_down : 0, error);
     tpd_simt_fini(&simt);
     return status;
 }
 
 /* Numbers begin at 1: bytes that no item was put into say 0. */
-static void read_places(const struct tpd_plan *plan, const unsigned char *low, const unsigned char *high, uint32_t *place) {
+static void read_places(const struct tpd_plan *plan, const unsigned char *snapshot, uint32_t *place) {
     uint32_t items = plan->tile.rows * plan->tile.cols, itemsize = plan->matrix.itemsize;
     memset(place, 0xff, items * sizeof *place);
     for (uint64_t at = 0; at < plan->shared_bytes; at += itemsize) {
-        uint32_t number = low[at] | (uint32_t)high[at] << 8;
+        uint32_t number = 0;
+        for (unsigned pass = 0; pass < PASSES; pass++)
+            number |= (uint32_t)snapshot[pass * plan->shared_bytes + at] << 8 * pass;
         if (number != 0 && number <= items && place[number - 1] == UINT32_MAX)
             place[number - 1] = (uint32_t)at;
     }
@@ -79,7 +82,7 @@ enum tpd_status tpd_tile_map(const struct tpd_plan *plan, uint32_t number, struc
         map->shared_requests = looking.shared_seen[TPD_OP_LOAD];
         map->global_requests = looking.global_seen[TPD_OP_LOAD];
         if (plan->shared_bytes != 0)
-            read_places(plan, snapshot, snapshot + plan->shared_bytes, map->place);
+            read_places(plan, snapshot, map->place);
     }
     tpd_free(in);
     tpd_free(snapshot);

@@ -117,8 +117,9 @@ static enum tpd_cuda_way way_of(const struct tpd_device *device, const struct tp
     const bool is_scattered = strategy == TPD_STRATEGY_DIRECT || strategy == TPD_STRATEGY_SWAPPED;
     if (task->flow != NULL && task->flow->await != NULL)
         return TPD_CUDA_PANELS;
-    if (bytes <= device->mapped_most_bytes && !(is_scattered && bytes > TPD_CUDA_STAGE_BYTES) &&
-        tpd_cuda_can_map(device, task, bytes))
+    const bool is_even = strategy == TPD_STRATEGY_VECTOR || strategy == TPD_STRATEGY_NARROW || strategy == TPD_STRATEGY_PACKED;
+    if (bytes <= (is_even ? device->mapped_most_bytes : device->mapped_uneven_most_bytes) &&
+        !(is_scattered && bytes > TPD_CUDA_STAGE_BYTES) && tpd_cuda_can_map(device, task, bytes))
         return TPD_CUDA_MAPPED;
     const uint64_t rest = bytes % TPD_POOL_ALIGNMENT, room = rest != 0 ? bytes + TPD_POOL_ALIGNMENT - rest : bytes;
     if (room > device->pool.bytes / 2 || (task->pinned && bytes >= device->panels_least_bytes))
@@ -201,6 +202,7 @@ const struct tpd_backend tpd_backend_cuda = {
     .run = cuda_run,
     .occupancy = cuda_occupancy,
     .tune = tpd_cuda_tune,
+    .measure = tpd_cuda_measure,
     .host_alloc = cuda_host_alloc,
     .host_free = cuda_host_free,
     .errors = tpd_cuda_errors,

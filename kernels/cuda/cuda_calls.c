@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "kernels/cuda/cuda_driver.h"
+#include "kernels/cuda/measure_kernels.h"
 
 static int device_count(int *count) {
     return (int)cudaGetDeviceCount(count);
@@ -30,6 +31,7 @@ static int device_properties(int device, struct tpd_cuda_properties *properties)
     print_uuid(&found.uuid, properties->uuid, sizeof properties->uuid);
     properties->memory_total_bytes = found.totalGlobalMem;
     properties->shared_most_bytes = found.sharedMemPerBlockOptin;
+    properties->cache_bytes = (uint64_t)found.l2CacheSize;
     properties->compute_capability = (uint32_t)(found.major * 10 + found.minor);
     properties->multiprocessors = (uint32_t)found.multiProcessorCount;
     properties->maps_host = found.canMapHostMemory != 0 && found.unifiedAddressing != 0;
@@ -129,6 +131,10 @@ static int copy_out_rows(const struct tpd_cuda_rows *rows, void *stream) {
     return copy_rows(rows, cudaMemcpyDeviceToHost, stream);
 }
 
+static int copy_within(void *to, const void *from, uint64_t bytes, void *stream) {
+    return (int)cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, stream);
+}
+
 static int last_error(void) {
     return (int)cudaGetLastError();
 }
@@ -167,9 +173,13 @@ const struct tpd_cuda_calls tpd_cuda_runtime = {
     .copy_in_rows = copy_in_rows,
     .copy_out_rows = copy_out_rows,
     .rows_launch = tpd_cuda_rows_launch,
+    .copy_within = copy_within,
     .kernels_prepare = tpd_cuda_kernels_prepare,
     .kernel_launch = tpd_cuda_kernel_launch,
     .kernel_occupancy = tpd_cuda_kernel_occupancy,
+    .measure_fill = tpd_cuda_measure_fill,
+    .measure_copy = tpd_cuda_measure_copy,
+    .measure_check = tpd_cuda_measure_check,
     .last_error = last_error,
     .error_name = error_name,
     .error_text = error_text,

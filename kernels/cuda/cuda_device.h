@@ -27,8 +27,10 @@ enum {
     /* Panels of one run under way: one in, one in the kernel, one out, and one that is queued while the host looks. */
     TPD_CUDA_SLOTS = 4,
     /* Of a small matrix that isn't page-locked: copied here by the CPU, where kernels reach it. */
-    TPD_CUDA_STAGE_BYTES = 64 << 10
+    TPD_CUDA_STAGE_BYTES = 64 << 10,
+    TPD_CUDA_UNEVEN_BYTES = 4 << 20 /* up to here the same is measured of all shapes alike */
 };
+#define TPD_CUDA_ANY_BYTES (UINT64_C(1) << 50) /* more than any matrix has; JSON readers' numbers hold it */
 
 struct tpd_cuda_lane {
     void *stream[TPD_CUDA_STREAMS];
@@ -66,6 +68,7 @@ struct tpd_device {
     bool lost;
     char reason[256];
     uint64_t mapped_most_bytes, panels_least_bytes; /* as in struct tpd_device_info */
+    uint64_t mapped_uneven_most_bytes;              /* the first, where rows begin within vectors */
     uint64_t panel_most_bytes;                      /* of one panel: an equal share of half of the pool */
     enum tpd_cuda_rows_by rows_by;                  /* measured at the start, too */
     uint32_t lane_count;
@@ -111,5 +114,8 @@ enum tpd_status tpd_cuda_run(const struct tpd_cuda_run *run, struct tpd_outcome 
 /* tuner.c: behind tune of the back end's table. */
 enum tpd_status tpd_cuda_tune(struct tpd_device *device, uint64_t budget_ns, struct tpd_tuning *table,
                               struct tpd_error *error) TPD_CHECKED;
+/* measure_cuda.c: behind `measure` of the back end's table. */
+enum tpd_status tpd_cuda_measure(struct tpd_device *device, const struct tpd_measure *ask, struct tpd_measurement *result,
+                                 struct tpd_error *error);
 
 #endif

@@ -19,6 +19,7 @@ struct tpd_cuda_properties {
     char uuid[48]; /* as nvidia-smi -L prints it */
     uint64_t memory_total_bytes;
     uint64_t shared_most_bytes;  /* a block, after opting in */
+    uint64_t cache_bytes;        /* L2 */
     uint32_t compute_capability; /* major * 10 + minor */
     uint32_t multiprocessors;
     bool maps_host; /* kernels reach page-locked host memory by the host's own addresses */
@@ -63,11 +64,16 @@ struct tpd_cuda_calls {
     int (*copy_out_rows)(const struct tpd_cuda_rows *rows, void *stream);
     /* The same, either direction, by a kernel: where kernels reach host memory. */
     int (*rows_launch)(const struct tpd_cuda_rows *rows, void *stream);
+    int (*copy_within)(void *to, const void *from, uint64_t bytes, void *stream); /* both on the device */
     /* Loads every kernel that takes its tile at run time and lets it have that much shared memory; once a device. */
     int (*kernels_prepare)(uint64_t shared_most_bytes);
     int (*kernel_launch)(const struct tpd_plan *plan, const void *in, void *out, void *stream);
     /* Of the kernel that the plan launches: registers a thread, and blocks that one multiprocessor holds at once. */
     int (*kernel_occupancy)(const struct tpd_plan *plan, uint32_t *registers, uint32_t *blocks);
+    /* For measurements; measure_kernels.h says what each does. */
+    int (*measure_fill)(void *memory, uint64_t bytes, uint64_t seed, void *stream);
+    int (*measure_copy)(void *to, const void *from, uint64_t bytes, void *stream);
+    int (*measure_check)(const struct tpd_matrix *matrix, const void *in, const void *out, void *wrong, void *stream);
     int (*last_error)(void);             /* answers and clears what is not sticky */
     const char *(*error_name)(int code); /* static text */
     const char *(*error_text)(int code); /* static text */

@@ -40,6 +40,7 @@ typedef struct {
 #define GLOBAL_STORE4(active, index, unit) tpd_lane_global_store_4(simt, active, (index)*ITEMSIZE / 4, unit)
 #define SHARED_LOAD4(place) tpd_lane_shared_load_4(simt, place)
 #define SHARED_STORE4(place, unit) tpd_lane_shared_store_4(simt, place, unit)
+#define GLOBAL_LOAD8(active, index) tpd_lane_global_load_8(simt, active, (index)*ITEMSIZE / 8)
 #define GLOBAL_LOAD16(active, index) tpd_lane_global_load_vector(simt, active, (index)*ITEMSIZE)
 #define GLOBAL_STORE16(active, index, vector) tpd_lane_global_store_vector(simt, active, (index)*ITEMSIZE, vector)
 #define SHARED_LOAD16(place) tpd_lane_shared_load_vector(simt, place)

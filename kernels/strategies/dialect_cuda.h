@@ -34,12 +34,22 @@ __device__ static inline void tpd_store_if(bool active, uint4 *to, uint4 item) {
 
 #define ITEM16 uint4
 
+/* Threads for which a kernel that waits for memory is to leave registers: as many as a multiprocessor holds (CUDA programming
+ * guide, table of compute capabilities), and three in four or fewer where this compiler's code would spill. */
+#if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 750 || __CUDA_ARCH__ >= 1200)
+#define TPD_RESIDENT_THREADS 1024
+#elif defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1000)
+#define TPD_RESIDENT_THREADS 1536
+#else
+#define TPD_RESIDENT_THREADS 2048
+#endif
+
 #define KERNEL(NAME)                                                                                       \
     static __global__ void __launch_bounds__(TPD_STRATEGY_THREADS) KERNEL_NAME(NAME, ITEMSIZE, TILE_KIND)( \
         const ITEM *__restrict__ in, ITEM *__restrict__ out, const struct tpd_geometry grid)
-#define KERNEL_OWN(NAME)                                                                                              \
-    static __global__ void __launch_bounds__(THREADS_##NAME(ITEMSIZE, SHAPE)) KERNEL_NAME(NAME, ITEMSIZE, TILE_KIND)( \
-        const ITEM *__restrict__ in, ITEM *__restrict__ out, const struct tpd_geometry grid)
+#define KERNEL_OWN(NAME)                                                                                                     \
+    static __global__ void __launch_bounds__(THREADS_##NAME(ITEMSIZE, SHAPE), RESIDENT_##NAME(ITEMSIZE, SHAPE)) KERNEL_NAME( \
+        NAME, ITEMSIZE, TILE_KIND)(const ITEM *__restrict__ in, ITEM *__restrict__ out, const struct tpd_geometry grid)
 #define BLOCK (grid.first_block + blockIdx.x)
 
 /* One turn with thread = threadIdx.x: the loop leaves no trace in the machine code. The whole warp ends it together (a no-op
@@ -78,6 +88,7 @@ __device__ static inline uint4 tpd_words_of(struct tpd_vector vector) {
 #define GLOBAL_STORE16(active, index, vector) tpd_store_if(active, reinterpret_cast<uint4 *>(out + (index)), tpd_words_of(vector))
 #define GLOBAL_LOAD4(active, index) ((active) ? *reinterpret_cast<const uint32_t *>(in + (index)) : 0u)
 #define GLOBAL_STORE4(active, index, unit) tpd_store_if(active, reinterpret_cast<uint32_t *>(out + (index)), unit)
+#define GLOBAL_LOAD8(active, index) ((active) ? *reinterpret_cast<const uint64_t *>(in + (index)) : uint64_t())
 #define SHARED_LOAD4(place) (reinterpret_cast<uint32_t *>(vectors)[place])
 #define SHARED_STORE4(place, unit) ((void)(reinterpret_cast<uint32_t *>(vectors)[place] = (unit)))
 #define SHARED_LOAD16(place) tpd_vector_of(vectors[place])

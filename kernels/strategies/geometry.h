@@ -24,6 +24,8 @@ struct tpd_geometry {
     uint32_t words; /* accesses an item */
     uint32_t tile_rows_log2, tile_cols_log2, pitch;
     bool goes_down;      /* blocks walk tiles from top to bottom first, and not from left to right */
+    bool from_right;     /* then columns of tiles from right to left */
+    uint32_t band;       /* in bands of so many columns of tiles, each row by row, from the left; 0: none */
     uint32_t hands;      /* threads a block */
     uint32_t chunk;      /* `narrow`: of each long row, in words, that a block has; `packed`: matrices */
     uint32_t turns_log2; /* how often its threads pass over one */
@@ -71,11 +73,19 @@ TPD_BOTH uint32_t tpd_multiply_high(uint32_t a, uint32_t b) {
 /* Which tile a block has: the number of its matrix; which of its tile rows and columns. */
 TPD_BOTH uint64_t tpd_tile_of(struct tpd_geometry grid, uint64_t block, uint64_t *down, uint64_t *across) {
     uint64_t inner, outer;
+    if (grid.band != 0) {
+        const uint64_t matrix = tpd_divide(block, grid.tiles_down * grid.tiles_across, &inner);
+        const uint64_t first = tpd_divide(inner, grid.tiles_down * grid.band, &outer) * grid.band;
+        const uint64_t wide = grid.tiles_across - first < grid.band ? grid.tiles_across - first : grid.band;
+        *down = tpd_divide(outer, wide, &inner);
+        *across = first + inner;
+        return matrix;
+    }
     const uint64_t inners = grid.goes_down ? grid.tiles_down : grid.tiles_across;
     const uint64_t outers = grid.goes_down ? grid.tiles_across : grid.tiles_down;
     const uint64_t matrix = tpd_divide(tpd_divide(block, inners, &inner), outers, &outer);
     *down = grid.goes_down ? inner : outer;
-    *across = grid.goes_down ? outer : inner;
+    *across = grid.from_right ? outers - 1 - outer : grid.goes_down ? outer : inner;
     return matrix;
 }
 

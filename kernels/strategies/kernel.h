@@ -16,17 +16,19 @@
  * needs the first kind alone (TILE_IS_FIXED).
  *
  * Strategies with tiles of their own (OWN in strategies.def) have a kernel for each of their shapes (TILE_IS_OWN, SHAPE), and:
- *   KERNEL_OWN(NAME) { }        as KERNEL, with THREADS_<NAME>(itemsize, shape) threads
+ *   KERNEL_OWN(NAME) { }        as KERNEL, with THREADS_<NAME>(itemsize, shape) threads at most, and registers few enough for
+ *                               RESIDENT_<NAME>(itemsize, shape) blocks on a multiprocessor
  *   TILE_VECTORS();             the block's shared memory, as vectors of 16 bytes and as items
  *   GLOBAL_LOAD16(active, index), GLOBAL_STORE16(active, index, vector), SHARED_LOAD16(place), SHARED_STORE16(place, vector)
  *                               a struct tpd_vector (vectors.h) from item `index` on, at a multiple of 16 bytes; `place` counts
  *                               vectors
  *   GLOBAL_LOAD4(active, index), GLOBAL_STORE4(active, index, unit), SHARED_LOAD4(place), SHARED_STORE4(place, unit)
  *                               the same with 4 bytes, a uint32_t, of items of 1, 2 or 4 bytes
+ *   GLOBAL_LOAD8(active, index) the same with 8 bytes, a uint64_t, of items of 1, 2, 4 or 8 bytes
  *
  * Outside a dialect (KERNEL undefined) a header gives its layout alone: PITCH_<NAME>(cols, itemsize) and PLACE_<NAME>(row, col);
  * OWN ones SHAPES_<NAME> (how many, a literal), TILE_ROWS_<NAME>, TILE_COLS_<NAME> and THREADS_<NAME>(itemsize, shape), for the
- * planner in own_tiles.c.
+ * planner in own_tiles.c, and RESIDENT_<NAME>.
  */
 #define THREADS ((uint32_t)TPD_STRATEGY_THREADS)
 #define ROUNDS (TILE_ROWS * TILE_COLS / THREADS)

@@ -6,7 +6,7 @@
 #include "kernels/strategies/every_strategy.h" /* outside a dialect: the layouts */
 #include "kernels/strategies/vectors.h"
 
-enum { SQUARE, SMALL, TALL, WIDE }; /* shapes of `vector` */
+enum { LARGE, SMALL, TALL, WIDE }; /* shapes of `vector` */
 
 /* Blocks below which a GPU is not full: about two for each of an H200's 132 multiprocessors. */
 enum { BLOCKS_FEW = 264 };
@@ -58,7 +58,7 @@ static double waste_of(const struct tpd_plan *plan) {
 enum tpd_status tpd_own_tiles_VECTOR(struct tpd_plan *plan, struct tpd_error *error) {
     const struct tpd_matrix *matrix = &plan->matrix;
     plan->tile_is_default = false;
-    shape_vector(plan, SQUARE);
+    shape_vector(plan, LARGE);
     if (tpd_matrix_items(matrix) == 0)
         return TPD_OK;
     if (!tpd_is_in_vectors(matrix))
@@ -71,8 +71,8 @@ enum tpd_status tpd_own_tiles_VECTOR(struct tpd_plan *plan, struct tpd_error *er
         plan->goes_down = plan->variant % 2 != 0;
         return TPD_OK;
     }
-    /* The square, unless it would be emptier than another shape by more than an eighth, or leave most of the GPU idle. Tall and
-     * wide tiles one beside the other would share the sectors of their short rows. */
+    /* The large one, unless it would be emptier than another shape by more than an eighth, or leave most of the GPU idle. Tall
+     * and wide tiles one beside the other would share the sectors of their short rows. */
     struct tpd_plan best = *plan;
     for (uint32_t shape = SMALL; shape <= WIDE; shape++) {
         struct tpd_plan other = *plan;
@@ -99,12 +99,16 @@ enum tpd_status tpd_own_tiles_SHIFTED(struct tpd_plan *plan, struct tpd_error *e
     /* A row's last vector may begin as many items later as an output row begins after a sector. */
     count_tiles(plan, plan->matrix.rows + LATE_SHIFTED(itemsize) - 1);
     plan->goes_down = plan->variant == 0;
+    /* The last column of tiles is all ends, and would be what the GPU waits for. */
+    plan->from_right = plan->goes_down;
     plan->blocks = plan->tiles_down * plan->tiles_across * plan->matrix.batch;
     return TPD_OK;
 }
 
-/* Bytes of rows that a block of `narrow` stages, about: several blocks to a multiprocessor, and row ends seldom. */
-enum { NARROW_BYTES = 16384, NARROW_UNITS_LEAST = 32 };
+/* Bytes of rows that a block of `narrow` stages, about, and its threads, the most: of 8, 16, 24 and 32 KiB, 128 and 256 threads
+ * the best on an H200. Bytes of rows in are turned by more instructions, of which larger blocks hide more, and of 16 bytes a
+ * row's piece would be short. */
+enum { NARROW_BYTES = 8192, NARROW_BYTES_MOST = 32768, NARROW_THREADS = 128, NARROW_UNITS_LEAST = 32 };
 
 /* The largest power of two that is not above number, which is not 0. */
 static uint32_t power_below(uint64_t number) {
@@ -128,18 +132,22 @@ enum tpd_status tpd_own_tiles_NARROW(struct tpd_plan *plan, struct tpd_error *er
                               " has more of both: take auto, vector or shifted",
                               TPD_FEW_MOST, matrix->rows, matrix->cols);
     /* Units of a row: no more than a row has, with those that it may begin or end in. */
-    uint64_t most = tpd_divide_up(row, unit) + 32 / (unit * word),
-             units = staged_bytes(NARROW_BYTES, plan->variant) / (unit * word) / few;
+    const uint64_t most = tpd_divide_up(row, unit) + 32 / (unit * word), more = rows_in && word == 1 ? 2 : 1;
+    const uint64_t units = more * staged_bytes(NARROW_BYTES, plan->variant) / (unit * word) / few;
     uint32_t across = power_below(units);
+    if (across < NARROW_THREADS && NARROW_THREADS * few * unit * word <= NARROW_BYTES_MOST)
+        across = NARROW_THREADS;
     while (across / 2 >= most && across / 2 >= NARROW_UNITS_LEAST)
         across /= 2;
     if (across < NARROW_UNITS_LEAST)
         across = NARROW_UNITS_LEAST;
-    plan->threads = across < TPD_STRATEGY_THREADS ? across : TPD_STRATEGY_THREADS;
+    const uint32_t threads = (uint32_t)more * NARROW_THREADS;
+    plan->threads = across < threads ? across : threads;
     plan->turns_log2 = TPD_LOG2(across / plan->threads);
     /* Rows in: whole items, and where that can be runs of records that end where a sector does; within the units of a row that
      * begins late. Rows out: all of them. */
-    plan->chunk = rows_in ? (across * unit - (unit - 1)) / words * words : across * unit;
+    const bool even = words == 1 && row % unit == 0; /* no row begins late */
+    plan->chunk = rows_in && !even ? (across * unit - (unit - 1)) / words * words : across * unit;
     if (rows_in && plan->chunk > 32 * words)
         plan->chunk -= plan->chunk % (32 * words);
     if (plan->chunk < words)

@@ -1,8 +1,8 @@
 /* own_tiles.h -- the planners of the strategies with tiles of their own, one a row with OWN in strategies.def.
  *
- * The plan comes with strategy, variant, matrix, word_bytes and words filled in; the planner fills in the rest. Shared memory
- * stays below TPD_SHARED_STATIC_MOST: no device refuses it. Fails with TPD_UNSUPPORTED: a shape that the strategy does not take;
- * says what it would take.
+ * The plan comes with strategy, variant, matrix, word_bytes and words filled in; the planner fills in the rest. Shared memory is
+ * at most TPD_SHARED_OWN_MOST: no device refuses it. Fails with TPD_UNSUPPORTED: a shape that the strategy does not take; says
+ * what it would take.
  */
 #ifndef TPD_OWN_TILES_H
 #define TPD_OWN_TILES_H

@@ -3,6 +3,7 @@
  * Depends on ITEMSIZE, and on SHAPE: where that is odd the staged words are padded by a unit each line of 128 bytes.
  */
 #undef STAGED
+#undef STAGED4
 #undef UNIT_ITEM
 #undef UNIT_LOAD
 #undef UNIT_STORE
@@ -13,6 +14,8 @@
 
 /* Where word `number` lies. */
 #define STAGED(number) tpd_staged(number, ITEMSIZE, SHAPE % 2 != 0)
+/* The same of unit `number`, of 4 bytes, as the place of SHARED_LOAD4. */
+#define STAGED4(number) tpd_staged(number, 4, SHAPE % 2 != 0)
 /* A unit of a row, and word n of it. */
 #if ITEMSIZE < 4
 #define UNIT_ITEM uint32_t

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/strategies/own_tiles.h"
+#include "transposed/banks.h" /* TPD_SECTOR_BYTES */
 
 #include "kernels/strategies/every_strategy.h" /* outside a dialect: the layouts */
 
@@ -14,6 +15,8 @@ enum { TILES_NONE, TILES_KNOB, TILES_OWN };
 /* What `auto` asks of a matrix: a side for which it takes `shifted`; for `narrow` the other side, and items of which a block
  * has many a row. */
 enum { SHIFTED_LEAST_BYTES = 256, NARROW_LEAST_BYTES = 1024, STAGED_ITEMSIZE_MOST = 64 };
+/* And for `packed` of a batch: how many matrices, of how many bytes. */
+enum { PACKED_LEAST = 32, PACKED_MOST_BYTES = 40960 };
 
 static const struct tpd_strategy strategies[TPD_STRATEGY_COUNT] = {
 #define X(NAME, name, TILES, ITEMSIZES, summary)                                                     \
@@ -99,13 +102,19 @@ enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
     const uint64_t narrow = matrix->rows < matrix->cols ? matrix->rows : matrix->cols;
     const uint64_t wide = matrix->rows < matrix->cols ? matrix->cols : matrix->rows;
     const bool vectors = word_of(matrix->itemsize) == matrix->itemsize && tpd_is_in_vectors(matrix);
-    if (narrow >= 2 && narrow <= TPD_FEW_MOST && !(narrow >= TPD_TILE_LEAST && vectors) &&
-        matrix->itemsize <= STAGED_ITEMSIZE_MOST && wide >= NARROW_LEAST_BYTES / matrix->itemsize)
+    /* Columns of bytes are collected faster from whole records than from rows of a vector or two. */
+    const bool long_tiles = narrow >= TPD_TILE_LEAST && vectors && (matrix->rows <= matrix->cols || matrix->itemsize > 2);
+    if (narrow >= 2 && narrow <= TPD_FEW_MOST && !long_tiles && matrix->itemsize <= STAGED_ITEMSIZE_MOST &&
+        wide >= NARROW_LEAST_BYTES / matrix->itemsize)
         return TPD_STRATEGY_NARROW;
+    if (!vectors && matrix->batch >= PACKED_LEAST && narrow >= 2 && wide <= PACKED_MOST_BYTES / matrix->itemsize / narrow)
+        return TPD_STRATEGY_PACKED;
     /* Half of a narrower tile would be empty. */
     if (narrow < TPD_TILE_LEAST || word_of(matrix->itemsize) != matrix->itemsize)
         return TPD_STRATEGY_DIRECT;
-    if (vectors)
+    /* Items of 16 bytes are vectors wherever they lie, and still better stored by whole sectors. */
+    const bool in_sectors = matrix->rows * matrix->itemsize % TPD_SECTOR_BYTES == 0;
+    if (vectors && (in_sectors || matrix->itemsize < 16 || narrow * matrix->itemsize < SHIFTED_LEAST_BYTES))
         return TPD_STRATEGY_VECTOR;
     /* Its tiles are large, and those at the ends of columns have more to do. */
     if (narrow * matrix->itemsize >= SHIFTED_LEAST_BYTES)
@@ -246,6 +255,8 @@ struct tpd_geometry tpd_geometry_of(const struct tpd_plan *plan) {
         .rows = matrix->rows, .cols = matrix->cols, .words = plan->words, .moves = tpd_matrix_items(matrix) * plan->words};
     grid.hands = plan->threads;
     grid.goes_down = plan->goes_down;
+    grid.from_right = plan->from_right;
+    grid.band = plan->band;
     grid.chunk = plan->chunk;
     grid.turns_log2 = plan->turns_log2;
     if (plan->tile.rows != 0) {

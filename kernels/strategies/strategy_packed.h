@@ -8,6 +8,7 @@
 #ifndef KERNEL
 #define SHAPES_PACKED 2
 #define THREADS_PACKED(itemsize, shape) 256u
+#define RESIDENT_PACKED(itemsize, shape) 1
 #elif TILE_IS_OWN && SHAPE < SHAPES_PACKED
 
 #include "kernels/strategies/staged.h"

@@ -6,28 +6,38 @@
  * (vectors.h) says: free of conflicts on both sides for every item size and shape.
  *
  * Rows of the input and of the output have to be whole vectors: cols and rows times the item size multiples of 16.
- * Shapes: 0 square; 1 small, several tiles a block, for matrices that would leave most of a square empty or most of the GPU
+ * Shapes: 0 large; 1 small, several tiles a block, for matrices that would leave most of a large one empty or most of the GPU
  * idle; 2 tall and 3 wide, for matrices of few columns and of few rows.
  */
 #ifndef KERNEL
 #define SHAPES_VECTOR 4
-#define SIDE_VECTOR_(itemsize) ((itemsize) <= 2 ? 128u : (itemsize) <= 8 ? 64u : 32u)
+#define LARGE_ROWS_VECTOR_(itemsize) \
+    ((itemsize) == 1 ? 256u : (itemsize) == 2 || (itemsize) == 8 ? 128u : (itemsize) == 4 ? 64u : 32u)
+#define LARGE_COLS_VECTOR_(itemsize) \
+    ((itemsize) == 1 ? 256u : (itemsize) == 2 ? 128u : (itemsize) == 4 ? 64u : (itemsize) == 8 ? 32u : 16u)
 #define SMALL_VECTOR_(itemsize) ((itemsize) == 1 ? 64u : (itemsize) <= 8 ? 32u : 16u)
 #define LONG_VECTOR_(itemsize) (1024u / (itemsize))
-#define TILE_ROWS_VECTOR(itemsize, shape) \
-    ((shape) == 0 ? SIDE_VECTOR_(itemsize) : (shape) == 1 ? SMALL_VECTOR_(itemsize) : (shape) == 2 ? LONG_VECTOR_(itemsize) : 16u)
-#define TILE_COLS_VECTOR(itemsize, shape) \
-    ((shape) == 0 ? SIDE_VECTOR_(itemsize) : (shape) == 1 ? SMALL_VECTOR_(itemsize) : (shape) == 2 ? 16u : LONG_VECTOR_(itemsize))
+#define TILE_ROWS_VECTOR(itemsize, shape)          \
+    ((shape) == 0   ? LARGE_ROWS_VECTOR_(itemsize) \
+     : (shape) == 1 ? SMALL_VECTOR_(itemsize)      \
+     : (shape) == 2 ? LONG_VECTOR_(itemsize)       \
+                    : 16u)
+#define TILE_COLS_VECTOR(itemsize, shape)          \
+    ((shape) == 0   ? LARGE_COLS_VECTOR_(itemsize) \
+     : (shape) == 1 ? SMALL_VECTOR_(itemsize)      \
+     : (shape) == 2 ? 16u                          \
+                    : LONG_VECTOR_(itemsize))
 /* Tiles a block. */
 #define TILES_VECTOR(itemsize, shape) ((shape) != 1 || (itemsize) == 8 ? 1u : (itemsize) == 2 ? 4u : 2u)
-#define THREADS_VECTOR(itemsize, shape)                 \
-    ((shape) == 0      ? ((itemsize) == 1 ? 64u : 256u) \
-     : (shape) == 1    ? ((itemsize) == 1   ? 32u       \
-                          : (itemsize) == 2 ? 64u       \
-                                            : 128u)     \
-     : (itemsize) == 1 ? 64u                            \
-     : (itemsize) == 2 ? 128u                           \
+#define THREADS_VECTOR(itemsize, shape)                   \
+    ((shape) == 0      ? ((itemsize) == 16 ? 128u : 256u) \
+     : (shape) == 1    ? ((itemsize) == 1   ? 32u         \
+                          : (itemsize) == 2 ? 64u         \
+                                            : 128u)       \
+     : (itemsize) == 1 ? 64u                              \
+     : (itemsize) == 2 ? 128u                             \
                        : 256u)
+#define RESIDENT_VECTOR(itemsize, shape) ((itemsize) == 1 && (shape) == 0 ? 2 : 1)
 #elif TILE_IS_OWN && SHAPE < SHAPES_VECTOR
 
 KERNEL_OWN(VECTOR) {
@@ -43,15 +53,20 @@ KERNEL_OWN(VECTOR) {
         VECTORS = SQUARES * V
     };
     TILE_VECTORS();
+    const struct tpd_spot first = tpd_spot_of(grid, BLOCK * TILES, ROWS, COLS);
     PHASE(thread) {
         const uint32_t part = TILES == 1 ? 0 : thread / HANDS, hand = TILES == 1 ? thread : thread % HANDS;
-        const struct tpd_spot spot = tpd_spot_among(grid, BLOCK * TILES + part, ROWS, COLS);
+        const struct tpd_spot spot = TILES == 1 ? first : tpd_spot_among(grid, BLOCK * TILES + part, ROWS, COLS);
+        const bool whole = spot.rows == ROWS && spot.cols == COLS;
         struct tpd_vector square[SQUARES][V];
         TPD_UNROLL_ALL for (uint32_t s = 0; s < SQUARES; s++) {
             const uint32_t k = s * HANDS + hand, row = k / ACROSS * V, col = k % ACROSS * V;
-            const bool inside = row < spot.rows && col < spot.cols;
-            TPD_UNROLL_ALL for (uint32_t n = 0; n < V; n++) square[s][n] =
-                GLOBAL_LOAD16(inside, spot.in + (row + n) * grid.cols + col);
+            const bool inside = whole || (row < spot.rows && col < spot.cols);
+            uint64_t at = spot.in + row * grid.cols + col;
+            TPD_UNROLL_ALL for (uint32_t n = 0; n < V; n++) {
+                square[s][n] = GLOBAL_LOAD16(inside, at);
+                at += grid.cols;
+            }
         }
         TPD_UNROLL_ALL for (uint32_t s = 0; s < SQUARES; s++) {
             const uint32_t k = s * HANDS + hand, chunk = k / ACROSS, col = k % ACROSS * V;
@@ -63,10 +78,11 @@ KERNEL_OWN(VECTOR) {
     BARRIER();
     PHASE(thread) {
         const uint32_t part = TILES == 1 ? 0 : thread / HANDS, hand = TILES == 1 ? thread : thread % HANDS;
-        const struct tpd_spot spot = tpd_spot_among(grid, BLOCK * TILES + part, ROWS, COLS);
+        const struct tpd_spot spot = TILES == 1 ? first : tpd_spot_among(grid, BLOCK * TILES + part, ROWS, COLS);
+        const bool whole = spot.rows == ROWS && spot.cols == COLS;
         TPD_UNROLL_ALL for (uint32_t n = 0; n < VECTORS; n++) {
             const uint32_t k = n * HANDS + hand, chunk = k % CHUNKS, col = k / CHUNKS;
-            const bool inside = chunk * V < spot.rows && col < spot.cols;
+            const bool inside = whole || (chunk * V < spot.rows && col < spot.cols);
             const uint32_t place = part * COLS * CHUNKS + tpd_place_vector(col, chunk, CHUNKS, ACROSS, ITEMSIZE);
             GLOBAL_STORE16(inside, spot.out + col * grid.rows + chunk * V, SHARED_LOAD16(place));
         }

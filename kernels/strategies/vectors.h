@@ -10,8 +10,10 @@
 
 #ifdef __CUDA_ARCH__
 #define TPD_UNROLL_ALL _Pragma("unroll")
+#define TPD_UNROLL_NONE _Pragma("unroll 1")
 #else
 #define TPD_UNROLL_ALL
+#define TPD_UNROLL_NONE
 #endif
 
 enum { TPD_VECTOR_BYTES = 16 };
@@ -19,6 +21,10 @@ enum { TPD_VECTOR_BYTES = 16 };
 struct tpd_vector {
     uint32_t word[4];
 };
+
+/* Half a vector, and its items. */
+enum { TPD_HALF_BYTES = 8 };
+#define TPD_HALF_ITEMS(itemsize) ((itemsize) < 8 ? 8u / (itemsize) : 1u)
 
 /* Items a vector. */
 #define TPD_VECTOR_ITEMS(itemsize) (16u / (itemsize))
@@ -41,6 +47,24 @@ TPD_BOTH uint32_t tpd_permute(uint32_t low, uint32_t high, uint32_t select) {
     for (uint32_t n = 0; n < 4; n++)
         result |= (uint32_t)(bytes >> (select >> 4 * n & 7) * 8 & 0xff) << 8 * n;
     return result;
+#endif
+}
+
+/* The lower word of high:low shifted right by `bits`, which are below 32. */
+TPD_BOTH uint32_t tpd_shift_right(uint32_t low, uint32_t high, uint32_t bits) {
+#ifdef __CUDA_ARCH__
+    return __funnelshift_r(low, high, bits);
+#else
+    return (uint32_t)(((uint64_t)high << 32 | low) >> bits);
+#endif
+}
+
+/* The higher word of high:low shifted left by `bits`, which are below 32. */
+TPD_BOTH uint32_t tpd_shift_left(uint32_t low, uint32_t high, uint32_t bits) {
+#ifdef __CUDA_ARCH__
+    return __funnelshift_l(low, high, bits);
+#else
+    return (uint32_t)(((uint64_t)high << 32 | low) << bits >> 32);
 #endif
 }
 
@@ -123,12 +147,22 @@ TPD_BOTH struct tpd_vector tpd_vector_between(struct tpd_vector low, struct tpd_
         if (itemsize >= 4)
             result.word[n] = word[n];
         else
-#ifdef __CUDA_ARCH__
-            result.word[n] = __funnelshift_r(word[n], word[n + 1], shift % 4 * 8);
-#else
-            result.word[n] = (uint32_t)(((uint64_t)word[n + 1] << 32 | word[n]) >> shift % 4 * 8);
-#endif
+            result.word[n] = tpd_shift_right(word[n], word[n + 1], shift % 4 * 8);
     }
+    return result;
+}
+
+/* The same of the 24 bytes that three halves hold; shift below 8, item size 1, 2 or 4. */
+TPD_BOTH struct tpd_vector tpd_vector_among(const uint64_t *half, uint32_t shift, uint32_t itemsize) {
+    uint32_t word[6];
+    struct tpd_vector result;
+    TPD_UNROLL_ALL for (uint32_t n = 0; n < 3; n++) {
+        word[2 * n] = (uint32_t)half[n];
+        word[2 * n + 1] = (uint32_t)(half[n] >> 32);
+    }
+    TPD_UNROLL_ALL for (uint32_t n = 0; n < 5; n++) word[n] = (shift & 4) != 0 ? word[n + 1] : word[n];
+    TPD_UNROLL_ALL for (uint32_t n = 0; n < 4; n++) result.word[n] =
+        itemsize == 4 ? word[n] : tpd_shift_right(word[n], word[n + 1], shift % 4 * 8);
     return result;
 }
 

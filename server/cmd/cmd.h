@@ -26,7 +26,7 @@ extern const struct tpd_command tpd_commands[TPD_COMMAND_COUNT];
 
 /* What each command's file declares for its row. */
 extern const struct tpd_option tpd_options_serve[], tpd_options_run[], tpd_options_list[], tpd_options_banks[],
-    tpd_options_none[];
+    tpd_options_bench[], tpd_options_none[];
 #define X(NAME, name, handler, options, usage, summary) int handler(int argc, char **argv);
 #include "transposed/tbl/commands.def"
 #undef X

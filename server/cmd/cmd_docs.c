@@ -181,6 +181,8 @@ int tpd_cmd_man(int argc, char **argv) {
     print_roff_example("transposed run m.npy -o t.npy", "The same without a daemon:");
     print_roff_example("transposed run m.bin --rows 300 --cols 500 --dtype float64 --to json",
                        "Items alone, and the answer as text:");
+    print_roff_example("transposed bench --device cpu --shape 4096x4096 --itemsize 4",
+                       "How fast is this machine, and how much of a copy's speed is that?");
     print_roff_example("transposed serve --config new.json --check-config", "Is this file good?");
     printf(".SH SEE ALSO\n\\fBcurl\\fR(1), \\fBsystemd.service\\fR(5), \\fBnvidia\\-smi\\fR(1)\n");
     return tpd_cmd_finish_output();

@@ -21,10 +21,11 @@ import sys
 import tempfile
 import time
 
+from results_page import put
+
 HERE = pathlib.Path(__file__).resolve().parent
 MIB = 1 << 20
 BAR_BIG, BAR_SMALL, BAR_START_S = 0.75, 0.60, 0.2
-BEGIN, END = "<!-- http: written by run_http.py -->", "<!-- http: end -->"
 
 
 def free_port():
@@ -102,16 +103,6 @@ def commit():
     return out.stdout.strip() or "unknown"
 
 
-def put(section):
-    """Replaces our section of RESULTS.md, or adds it."""
-    path = HERE / "RESULTS.md"
-    text = path.read_text() if path.exists() else "# Measured\n"
-    section = f"{BEGIN}\n{section}{END}\n"
-    found = re.search(re.escape(BEGIN) + ".*?" + re.escape(END) + "\n", text, re.S)
-    text = text[:found.start()] + section + text[found.end():] if found else text + "\n" + section
-    path.write_text(text)
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
@@ -177,7 +168,7 @@ def main():
         section += f"| {' | '.join(cells)} | {'met' if good else 'MISSED'} |\n"
     print(section)
     if options.write:
-        put(section)
+        put("http", "run_http.py", section)
     return 0 if all(row[-1] for row in rows) else 1
 
 

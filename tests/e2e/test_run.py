@@ -126,7 +126,7 @@ class Run(unittest.TestCase):
 
     def test_help_for_everything(self):
         overview = run_binary("--help").stdout
-        for name in ("serve", "run", "devices", "strategies", "banks", "version", "completion", "man", "help"):
+        for name in ("serve", "run", "devices", "strategies", "banks", "bench", "version", "completion", "man", "help"):
             self.assertIn(name.encode(), overview)
             self.assertIn(b"usage: transposed " + name.encode(), run_binary(name, "--help").stdout)
             self.assertEqual(run_binary("help", name).stdout, run_binary(name, "-h").stdout)

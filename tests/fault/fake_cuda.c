@@ -97,10 +97,16 @@ static void perform(struct handle *stream, const struct handle *until) {
                        rows->row_bytes);
             break;
         case LAUNCH:
-            if (fake.price != NULL)
+            if (fake.price != NULL) {
                 stream->clock_ns += fake.price(&operation->plan);
-            else
-                tpd_transpose_ref(&operation->plan.matrix, rows->from, rows->to);
+                break;
+            }
+            tpd_transpose_ref(&operation->plan.matrix, rows->from, rows->to);
+            if (fake.loses_item)
+                ((unsigned char *)rows->to)[0] ^= 1;
+            break;
+        case CALL:
+            operation->call.act(&operation->call);
             break;
         case RECORD:
             operation->event->clock_ns = stream->clock_ns;
@@ -175,6 +181,7 @@ static int device_properties(int device, struct tpd_cuda_properties *properties)
         (void)snprintf(properties->uuid, sizeof properties->uuid, "GPU-00000000-0000-0000-0000-000000000000");
         properties->memory_total_bytes = fake.memory_bytes;
         properties->shared_most_bytes = 227 * 1024;
+        properties->cache_bytes = 4096;
         properties->compute_capability = 90;
         properties->multiprocessors = 1;
         properties->maps_host = fake.maps_host;
@@ -378,6 +385,15 @@ static int copy_out(void *host, const void *device, uint64_t bytes, void *stream
     return copy_out_rows(&(struct tpd_cuda_rows){host, device, bytes, bytes, bytes, 1}, stream);
 }
 
+int fake_cuda_call(const struct fake_call *call, void *stream) {
+    int code = needs_device(enter());
+    if (code == 0 && (!on_device(call->to, call->bytes) || (call->from != NULL && !on_device(call->from, call->bytes))))
+        mistake("a measurement out of device memory's bounds");
+    else if (code == 0)
+        code = enqueue(stream, (struct operation){.verb = CALL, .call = *call});
+    return leave(code);
+}
+
 static int kernels_prepare(uint64_t shared_most_bytes) {
     (void)shared_most_bytes;
     return leave(needs_device(enter()));
@@ -447,9 +463,13 @@ const struct tpd_cuda_calls fake_cuda = {
     .copy_in_rows = copy_in_rows,
     .copy_out_rows = copy_out_rows,
     .rows_launch = rows_launch,
+    .copy_within = fake_copy_within,
     .kernels_prepare = kernels_prepare,
     .kernel_launch = kernel_launch,
     .kernel_occupancy = kernel_occupancy,
+    .measure_fill = fake_measure_fill,
+    .measure_copy = fake_measure_copy,
+    .measure_check = fake_measure_check,
     .last_error = last_error,
     .error_name = error_name,
     .error_text = error_text,

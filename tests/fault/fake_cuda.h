@@ -25,6 +25,8 @@ void fake_cuda_map(bool maps_host);
 void fake_cuda_slow(uint32_t milliseconds);
 /* While it is set a kernel takes the nanoseconds that it says, by the events' clock alone, and moves nothing. NULL: as before. */
 void fake_cuda_price(uint64_t (*price)(const struct tpd_plan *plan));
+/* From now on every kernel gets its first item wrong. */
+void fake_cuda_lose_item(void);
 bool fake_cuda_failed(void);       /* the nth call came */
 uint64_t fake_cuda_calls(void);    /* so far */
 uint32_t fake_cuda_held(void);     /* memory, streams and events not given back */

@@ -47,6 +47,10 @@ void fake_cuda_price(uint64_t (*price)(const struct tpd_plan *plan)) {
     fake.price = price;
 }
 
+void fake_cuda_lose_item(void) {
+    fake.loses_item = true;
+}
+
 bool fake_cuda_failed(void) {
     return fake.failed;
 }

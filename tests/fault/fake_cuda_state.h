@@ -5,15 +5,17 @@
 #include <pthread.h>
 
 #include "fake_cuda.h"
+#include "fake_measure.h"
 
 enum { HANDLES = 512, OPERATIONS = 1024 };
 enum kind { NONE, MEMORY, HOST, STREAM, EVENT };
-enum verb { COPY, LAUNCH, RECORD, AWAIT };
+enum verb { COPY, LAUNCH, RECORD, AWAIT, CALL };
 
 struct operation {
     enum verb verb;
     struct tpd_cuda_rows rows;
     struct tpd_plan plan;
+    struct fake_call call;
     struct handle *event;
 };
 
@@ -37,7 +39,7 @@ struct fake_cuda_state {
     int count_code, count, driver_version;
     uint32_t slow_ms, mistakes, waiting, most_waiting;
     char mistake[128];
-    bool failed, maps_host;
+    bool failed, maps_host, loses_item;
     uint64_t (*price)(const struct tpd_plan *plan);
 };
 extern struct fake_cuda_state fake;

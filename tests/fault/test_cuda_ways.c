@@ -35,7 +35,7 @@ static void close_clean(struct tpd_device *device) {
 
 /* What the measurements at the start would have said. */
 static void go(struct tpd_device *device, enum tpd_cuda_way way, uint64_t panel_most_bytes) {
-    device->mapped_most_bytes = way == TPD_CUDA_MAPPED ? UINT64_MAX : 0;
+    device->mapped_most_bytes = device->mapped_uneven_most_bytes = way == TPD_CUDA_MAPPED ? UINT64_MAX : 0;
     device->panels_least_bytes = way == TPD_CUDA_PANELS ? 0 : UINT64_MAX;
     if (panel_most_bytes != 0)
         device->panel_most_bytes = panel_most_bytes;

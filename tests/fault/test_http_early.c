@@ -20,13 +20,14 @@ static void setup(void) {
     fake_cuda_reset(8 << 20, 0, 0);
     fixture_init(&fixture);
     fixture_set(&fixture, "devices", "auto");
+    fixture_set(&fixture, "tune", "off");
     fixture_set(&fixture, "host_memory_bytes", "64MiB");
     const struct tpd_backend *backends[TPD_BACKEND_COUNT] = {
         [TPD_BACKEND_CUDA] = &tpd_backend_cuda, [TPD_BACKEND_CPU] = tpd_backend_at(TPD_BACKEND_CPU)};
     atomic_init(&fixture.world.config, &fixture.config);
     atomic_init(&fixture.world.phase, TPD_PHASE_READY);
     ck_assert_ok(tpd_engine_create_with(&fixture.config, backends, &fixture.world.engine, &error), error);
-    fixture.world.engine->crossover_bytes = 1;
+    fixture.world.engine->crossover_bytes[tpd_tuning_size(ITEMSIZE)] = 1;
     ck_assert_ok(tpd_stats_create(&fixture.config, &fixture.world.stats, &error), error);
     ck_assert_ok(tpd_http_create(&fixture.world, &fixture.http, &error), error);
     tpd_random_fill(in, BYTES, 3);

@@ -23,6 +23,7 @@ static const struct tpd_backend *cuda, *cpu;
 static struct tpd_device *device, *host;
 static struct tpd_device_info info;
 static unsigned char *in, *out, *expected;
+static uint64_t uneven; /* the device's mapped_uneven_most_bytes, as measured */
 static bool all_right = true;
 
 static int by_size(const void *a, const void *b) {
@@ -43,7 +44,7 @@ struct figures {
 };
 
 static void go(enum tpd_cuda_way way) {
-    device->mapped_most_bytes = way == TPD_CUDA_MAPPED ? UINT64_MAX : 0;
+    device->mapped_most_bytes = device->mapped_uneven_most_bytes = way == TPD_CUDA_MAPPED ? UINT64_MAX : 0;
     device->panels_least_bytes = way == TPD_CUDA_PANELS ? 0 : UINT64_MAX;
 }
 
@@ -99,6 +100,7 @@ static void small_ones(void) {
         go(TPD_CUDA_MAPPED);
         struct figures staged = measure(cuda, device, &unpinned, bytes, runs), by_cpu = measure(cpu, host, &task, bytes, runs);
         device->mapped_most_bytes = info.mapped_most_bytes;
+        device->mapped_uneven_most_bytes = uneven;
         device->panels_least_bytes = info.panels_least_bytes;
         struct figures taken = measure(cuda, device, &task, bytes, runs);
         char staged_text[48] = "–";
@@ -175,33 +177,25 @@ static void a_gibibyte(void) {
         fill(&task.matrix, bytes);
         go(TPD_CUDA_WHOLE);
         row(&task, "whole", both);
-        if (s < 2) {
-            go(TPD_CUDA_MAPPED);
-            row(&task, "mapped", both);
-        }
+        go(TPD_CUDA_MAPPED);
+        row(&task, "mapped", both);
         go(TPD_CUDA_PANELS);
         const enum tpd_cuda_rows_by measured = device->rows_by;
         static const char *const by[TPD_CUDA_ROWS_BYS] = {"panels, rows by the copy engine", "panels, input's rows by a kernel",
                                                           "panels, output's rows by a kernel"};
         for (int i = 0; i < TPD_CUDA_ROWS_BYS; i++) {
-            const uint64_t most = device->panel_most_bytes;
             device->rows_by = (enum tpd_cuda_rows_by)i;
-            /* Smaller panels: a smaller share of the pool keeps them so. */
-            for (int mib = 32; mib <= 128 && s == 0; mib *= 2) {
-                device->panel_most_bytes = (uint64_t)mib << 20;
-                (void)snprintf(text, sizeof text, "%s, at most %d MiB", by[i], mib);
-                row(&task, text, both);
-            }
-            device->panel_most_bytes = most;
             row(&task, by[i], both);
             task.flow = &flow;
             (void)snprintf(text, sizeof text, "%s, in order", by[i]);
-            row(&task, text, both);
+            if (s == 0)
+                row(&task, text, both);
             task.flow = NULL;
         }
         device->rows_by = measured;
         device->panels_least_bytes = info.panels_least_bytes;
         device->mapped_most_bytes = info.mapped_most_bytes;
+        device->mapped_uneven_most_bytes = uneven;
         row(&task, "as measured at the start", both);
     }
 }
@@ -231,6 +225,7 @@ int main(int argc, char **argv) {
         printf("no memory for 3 x %" PRIu64 " bytes\n", most);
         return EXIT_FAILURE;
     }
+    uneven = device->mapped_uneven_most_bytes;
     printf("%s, opened in %.2f s. Measured then: mapped up to %" PRIu64 " KiB, ", info.name, open_seconds,
            info.mapped_most_bytes / 1024);
     if (info.panels_least_bytes == UINT64_MAX)

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_kernels.h"
 #include "kernels/cuda/cuda_driver.h"
+#include "kernels/cuda/measure_kernels.h"
 #include "transposed/clock.h"
 #include "transposed/transposed.h"
 
@@ -198,7 +198,7 @@ int main(int argc, char **argv) {
     must(cudaEventCreate(&to), "event");
     must(cudaMalloc((void **)&device_in, most), "device memory");
     must(cudaMalloc((void **)&device_out, most), "device memory");
-    must((cudaError_t)tpd_bench_fill(device_in, most, 8192, stream), "random bytes");
+    must((cudaError_t)tpd_cuda_measure_fill(device_in, most, 8192, stream), "random bytes");
     printf("\nEvery way measured longer: median of %d bursts, in turns; µs a launch. \"of rule\": how many times as fast as the "
            "rule's; "
            "\"of best\": share of the fastest of all.\n\n"

@@ -10,10 +10,14 @@ dest=${2:?usage: tests/gpu/collect.sh BUILD DEST}
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 mkdir -p "$dest/bin" "$dest/lib"
-for name in transposed test_cuda bench_strategies bench_tuner bench_overlap bench_transfer bench_ladder bank_probe; do
+for name in transposed test_cuda bench_tuner bench_overlap bench_transfer bench_ladder bank_probe; do
   [ -x "$build/bin/$name" ] || { echo "collect.sh: $build/bin/$name is not there: build it with -DTRANSPOSED_CUDA=ON" >&2; exit 1; }
   cp -f "$build/bin/$name" "$dest/bin/$name"
   strip --strip-debug "$dest/bin/$name"
+done
+# Peers: built where their headers are; they find their libraries over there.
+for name in peer_geam peer_cutensor; do
+  if [ -x "$build/bin/$name" ]; then cp -f "$build/bin/$name" "$dest/bin/$name"; strip --strip-debug "$dest/bin/$name"; fi
 done
 if command -v curl >/dev/null; then cp -fL "$(command -v curl)" "$dest/bin/curl"; fi
 

@@ -24,25 +24,25 @@ static struct tpd_figures describe(enum tpd_strategy_id id, uint64_t rows, uint6
 START_TEST(vector_is_ideal_on_every_side) {
     static const uint64_t shapes[][3] = {{256, 256, 1}, {160, 288, 2},  {32, 4096, 1},
                                          {4096, 32, 1}, {16, 40960, 1}, {40960, 16, 1}};
-    for (int i = 0; i < 5; i++)
-        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-            struct tpd_figures figures = describe(TPD_STRATEGY_VECTOR, shapes[s][0], shapes[s][1], shapes[s][2], itemsizes[i]);
-            for (int op = TPD_OP_LOAD; op <= TPD_OP_STORE; op++) {
-                const struct tpd_shared_sum *shared = &figures.shared[op];
-                const struct tpd_global_sum *global = &figures.global[op];
-                ck_assert_msg(shared->requests != 0 && shared->wavefronts == 4 * shared->requests && shared->degree == 1,
-                              "%u bytes, %llux%llu, op %d: %llu wavefronts in %llu requests, %u-way", itemsizes[i],
-                              (unsigned long long)shapes[s][0], (unsigned long long)shapes[s][1], op,
-                              (unsigned long long)shared->wavefronts, (unsigned long long)shared->requests, shared->degree);
-                /* Rows of 16 bytes: a thread's next load has the other half of the sector, from the L1 cache. */
-                uint64_t halves = op == TPD_OP_LOAD && shapes[s][1] * itemsizes[i] == 16 ? 2 : 1;
-                ck_assert_msg(global->requests != 0 && global->sectors == halves * global->ideal,
-                              "%u bytes, %llux%llu, op %d: %llu sectors, ideal %llu", itemsizes[i],
-                              (unsigned long long)shapes[s][0], (unsigned long long)shapes[s][1], op,
-                              (unsigned long long)global->sectors, (unsigned long long)global->ideal);
-            }
-            ck_assert_uint_le(figures.plan.shared_bytes, TPD_SHARED_STATIC_MOST);
+    const uint32_t itemsize = itemsizes[_i];
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        struct tpd_figures figures = describe(TPD_STRATEGY_VECTOR, shapes[s][0], shapes[s][1], shapes[s][2], itemsize);
+        for (int op = TPD_OP_LOAD; op <= TPD_OP_STORE; op++) {
+            const struct tpd_shared_sum *shared = &figures.shared[op];
+            const struct tpd_global_sum *global = &figures.global[op];
+            ck_assert_msg(shared->requests != 0 && shared->wavefronts == 4 * shared->requests && shared->degree == 1,
+                          "%u bytes, %llux%llu, op %d: %llu wavefronts in %llu requests, %u-way", itemsize,
+                          (unsigned long long)shapes[s][0], (unsigned long long)shapes[s][1], op,
+                          (unsigned long long)shared->wavefronts, (unsigned long long)shared->requests, shared->degree);
+            /* Rows of 16 bytes: a thread's next load has the other half of the sector, from the L1 cache. */
+            uint64_t halves = op == TPD_OP_LOAD && shapes[s][1] * itemsize == 16 ? 2 : 1;
+            ck_assert_msg(global->requests != 0 && global->sectors == halves * global->ideal,
+                          "%u bytes, %llux%llu, op %d: %llu sectors, ideal %llu", itemsize, (unsigned long long)shapes[s][0],
+                          (unsigned long long)shapes[s][1], op, (unsigned long long)global->sectors,
+                          (unsigned long long)global->ideal);
         }
+        ck_assert_uint_le(figures.plan.shared_bytes, TPD_SHARED_OWN_MOST);
+    }
 }
 END_TEST
 
@@ -83,24 +83,24 @@ static void watch_sectors(void *context, enum tpd_simt_kind kind, const struct t
 
 START_TEST(shifted_stores_whole_sectors) {
     static const uint64_t shapes[][3] = {{767, 769, 1}, {514, 1027, 1}, {261, 300, 3}, {1000, 1000, 1}, {80, 3000, 2}};
-    for (int i = 0; i < 5; i++)
-        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-            struct tpd_matrix matrix = {shapes[s][0], shapes[s][1], shapes[s][2], itemsizes[i], TPD_DTYPE_OPAQUE};
-            struct sectors sectors = {.row_bytes = matrix.rows * itemsizes[i]};
-            struct tpd_plan plan;
-            struct tpd_simt simt;
-            struct tpd_error error;
-            ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_SHIFTED, &matrix, default_tile, shared_most, &plan, &error), error);
-            ck_assert_ok(tpd_simt_init(&simt, &plan, NULL, NULL, watch_sectors, &sectors, &error), error);
-            for (uint64_t block = 0; block < plan.blocks; block++)
-                ck_assert_ok(tpd_simt_run(&simt, block, &error), error);
-            tpd_simt_fini(&simt);
-            /* The second loads ask for sectors that the L1 cache has from the first; rows that two tiles load come on top. */
-            uint64_t least = tpd_matrix_items(&matrix) * itemsizes[i] / TPD_SECTOR_BYTES;
-            ck_assert_uint_gt(sectors.whole, 3 * sectors.cut);
-            ck_assert_msg(sectors.load_sectors * 10 < least * 27, "%u bytes, shape %zu: %llu sectors loaded, least %llu",
-                          itemsizes[i], s, (unsigned long long)sectors.load_sectors, (unsigned long long)least);
-        }
+    const uint32_t itemsize = itemsizes[_i];
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+        struct tpd_matrix matrix = {shapes[s][0], shapes[s][1], shapes[s][2], itemsize, TPD_DTYPE_OPAQUE};
+        struct sectors sectors = {.row_bytes = matrix.rows * itemsize};
+        struct tpd_plan plan;
+        struct tpd_simt simt;
+        struct tpd_error error;
+        ck_assert_ok(tpd_strategy_plan(TPD_STRATEGY_SHIFTED, &matrix, default_tile, shared_most, &plan, &error), error);
+        ck_assert_ok(tpd_simt_init(&simt, &plan, NULL, NULL, watch_sectors, &sectors, &error), error);
+        for (uint64_t block = 0; block < plan.blocks; block++)
+            ck_assert_ok(tpd_simt_run(&simt, block, &error), error);
+        tpd_simt_fini(&simt);
+        /* The second loads ask for sectors that the L1 cache has from the first; rows that two tiles load come on top. */
+        uint64_t least = tpd_matrix_items(&matrix) * itemsize / TPD_SECTOR_BYTES;
+        ck_assert_uint_gt(sectors.whole, 3 * sectors.cut);
+        ck_assert_msg(sectors.load_sectors * 10 < least * 27, "%u bytes, shape %zu: %llu sectors loaded, least %llu", itemsize, s,
+                      (unsigned long long)sectors.load_sectors, (unsigned long long)least);
+    }
 }
 END_TEST
 
@@ -122,7 +122,7 @@ static void prove(enum tpd_strategy_id id, struct tpd_matrix matrix, bool watche
     tpd_random_fill(in.data, bytes, matrix.rows * 31 + matrix.cols);
     tpd_transpose_ref(&matrix, in.data, expected);
     ck_assert_ok(tpd_strategy_plan(id, &matrix, default_tile, shared_most, &plan, &error), error);
-    ck_assert_uint_le(plan.shared_bytes, TPD_SHARED_STATIC_MOST);
+    ck_assert_uint_le(plan.shared_bytes, TPD_SHARED_OWN_MOST);
     ck_assert_ok(tpd_simt_init(&simt, &plan, in.data, out.data, watched ? ignore : NULL, NULL, &error), error);
     enum tpd_status status = TPD_OK;
     for (uint64_t block = 0; block < plan.blocks && status == TPD_OK; block++)
@@ -150,6 +150,9 @@ START_TEST(narrow_moves_every_item) {
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
             for (uint64_t batch = 1; batch <= 3; batch += 2) {
+                /* The sizes that are no words differ in one product alone. */
+                if (s >= 5 && (n + s + few) % 4 != 0)
+                    continue;
                 const uint64_t length = lengths[n] + few * s % 4;
                 prove(TPD_STRATEGY_NARROW, (struct tpd_matrix){few, length, batch, sizes[s], TPD_DTYPE_OPAQUE}, batch == 1);
                 prove(TPD_STRATEGY_NARROW, (struct tpd_matrix){length, few, batch, sizes[s], TPD_DTYPE_OPAQUE}, batch == 1);
@@ -167,7 +170,8 @@ START_TEST(packed_moves_every_item) {
         for (size_t c = 0; c < sizeof sides / sizeof *sides; c++)
             for (size_t b = 0; b < sizeof batches / sizeof *batches; b++) {
                 const uint64_t cols = sides[c];
-                if (rows * cols * sizes[s] <= 40960 && rows * cols * sizes[s] * batches[b] < 1000000)
+                if ((s < 5 || (c + b + s) % 4 == 0) && rows * cols * sizes[s] <= 40960 &&
+                    rows * cols * sizes[s] * batches[b] < 1000000)
                     prove(TPD_STRATEGY_PACKED, (struct tpd_matrix){rows, cols, batches[b], sizes[s], TPD_DTYPE_OPAQUE}, b < 3);
             }
     prove(TPD_STRATEGY_PACKED, (struct tpd_matrix){200, 100, 3, 1 + (uint32_t)_i % 2, TPD_DTYPE_OPAQUE}, true);
@@ -177,8 +181,9 @@ END_TEST
 static Suite *suite(void) {
     Suite *suite = suite_create("own_tiles");
     TCase *tests = tcase_create("own_tiles");
-    tcase_add_test(tests, vector_is_ideal_on_every_side);
-    tcase_add_test(tests, shifted_stores_whole_sectors);
+    tcase_set_timeout(tests, 60); /* lane by lane, and with sanitizers */
+    tcase_add_loop_test(tests, vector_is_ideal_on_every_side, 0, 5);
+    tcase_add_loop_test(tests, shifted_stores_whole_sectors, 0, 5);
     tcase_add_loop_test(tests, narrow_moves_every_item, 0, 31);
     tcase_add_loop_test(tests, packed_moves_every_item, 0, 8);
     suite_add_tcase(suite, tests);

@@ -268,7 +268,7 @@ START_TEST(maps_of_own_tiles_are_one_to_one) {
     enum { SIDE = 512 };
     static const uint64_t shapes[][2] = {{SIDE, SIDE}, {SIDE, 16}, {16, SIDE}};
     uint32_t *place = malloc(SIDE * SIDE * sizeof *place);
-    unsigned char *taken = malloc(TPD_SHARED_STATIC_MOST);
+    unsigned char *taken = malloc(TPD_SHARED_OWN_MOST);
     ck_assert(place != NULL && taken != NULL);
     for (int id = 0; id < TPD_STRATEGY_COUNT; id++)
         for (int i = 0; i < 5; i++)
@@ -286,7 +286,7 @@ START_TEST(maps_of_own_tiles_are_one_to_one) {
                 if (plan.tile.rows > matrix.rows || plan.tile.cols > matrix.cols)
                     continue; /* no whole tile */
                 ck_assert_ok(tpd_tile_map(&plan, 0, &map, &error), error);
-                memset(taken, 0, TPD_SHARED_STATIC_MOST);
+                memset(taken, 0, TPD_SHARED_OWN_MOST);
                 for (uint32_t n = 0; n < plan.tile.rows * plan.tile.cols; n++) {
                     ck_assert_uint_eq(place[n] % itemsizes[i], 0);
                     ck_assert_uint_lt(place[n], plan.shared_bytes);

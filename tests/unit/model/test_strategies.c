@@ -83,17 +83,17 @@ START_TEST(auto_follows_its_rule) {
         uint32_t itemsize;
         enum tpd_strategy_id id;
     } cases[] = {
-        {100, 100, 1, TPD_STRATEGY_PADDED},  {112, 96, 1, TPD_STRATEGY_VECTOR},  {112, 100, 1, TPD_STRATEGY_PADDED},
-        {300, 256, 1, TPD_STRATEGY_SHIFTED}, {255, 300, 1, TPD_STRATEGY_PADDED}, {64, 65, 4, TPD_STRATEGY_SHIFTED},
-        {100, 100, 2, TPD_STRATEGY_PADDED},  {104, 96, 2, TPD_STRATEGY_VECTOR},  {100, 100, 4, TPD_STRATEGY_VECTOR},
-        {101, 100, 4, TPD_STRATEGY_SHIFTED}, {63, 65, 4, TPD_STRATEGY_PADDED},   {100, 100, 8, TPD_STRATEGY_VECTOR},
-        {101, 103, 16, TPD_STRATEGY_VECTOR}, {15, 100, 4, TPD_STRATEGY_DIRECT},  {100, 15, 4, TPD_STRATEGY_DIRECT},
-        {16, 16, 4, TPD_STRATEGY_VECTOR},    {100, 100, 3, TPD_STRATEGY_DIRECT}, {100, 100, 12, TPD_STRATEGY_DIRECT},
-        {100, 100, 32, TPD_STRATEGY_DIRECT}, {0, 0, 4, TPD_STRATEGY_DIRECT},     {3, 256, 4, TPD_STRATEGY_NARROW},
-        {3, 255, 4, TPD_STRATEGY_DIRECT},    {1024, 2, 1, TPD_STRATEGY_NARROW},  {1, 9999, 4, TPD_STRATEGY_DIRECT},
-        {31, 999, 4, TPD_STRATEGY_NARROW},   {32, 999, 4, TPD_STRATEGY_PADDED},  {16, 1000, 4, TPD_STRATEGY_VECTOR},
-        {17, 1000, 4, TPD_STRATEGY_NARROW},  {999, 16, 4, TPD_STRATEGY_NARROW},  {20, 1000, 4, TPD_STRATEGY_VECTOR},
-        {3, 999, 12, TPD_STRATEGY_NARROW},   {999, 31, 3, TPD_STRATEGY_NARROW},  {3, 999, 65, TPD_STRATEGY_DIRECT},
+        {100, 100, 1, TPD_STRATEGY_PADDED},   {112, 96, 1, TPD_STRATEGY_VECTOR},  {112, 100, 1, TPD_STRATEGY_PADDED},
+        {300, 256, 1, TPD_STRATEGY_SHIFTED},  {255, 300, 1, TPD_STRATEGY_PADDED}, {64, 65, 4, TPD_STRATEGY_SHIFTED},
+        {100, 100, 2, TPD_STRATEGY_PADDED},   {104, 96, 2, TPD_STRATEGY_VECTOR},  {100, 100, 4, TPD_STRATEGY_VECTOR},
+        {101, 100, 4, TPD_STRATEGY_SHIFTED},  {63, 65, 4, TPD_STRATEGY_PADDED},   {100, 100, 8, TPD_STRATEGY_VECTOR},
+        {101, 103, 16, TPD_STRATEGY_SHIFTED}, {15, 100, 4, TPD_STRATEGY_DIRECT},  {100, 15, 4, TPD_STRATEGY_DIRECT},
+        {16, 16, 4, TPD_STRATEGY_VECTOR},     {100, 100, 3, TPD_STRATEGY_DIRECT}, {100, 100, 12, TPD_STRATEGY_DIRECT},
+        {100, 100, 32, TPD_STRATEGY_DIRECT},  {0, 0, 4, TPD_STRATEGY_DIRECT},     {3, 256, 4, TPD_STRATEGY_NARROW},
+        {3, 255, 4, TPD_STRATEGY_DIRECT},     {1024, 2, 1, TPD_STRATEGY_NARROW},  {1, 9999, 4, TPD_STRATEGY_DIRECT},
+        {31, 999, 4, TPD_STRATEGY_NARROW},    {32, 999, 4, TPD_STRATEGY_PADDED},  {16, 1000, 4, TPD_STRATEGY_VECTOR},
+        {17, 1000, 4, TPD_STRATEGY_NARROW},   {999, 16, 4, TPD_STRATEGY_NARROW},  {20, 1000, 4, TPD_STRATEGY_VECTOR},
+        {3, 999, 12, TPD_STRATEGY_NARROW},    {999, 31, 3, TPD_STRATEGY_NARROW},  {3, 999, 65, TPD_STRATEGY_DIRECT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tpd_matrix matrix = shape(cases[i].rows, cases[i].cols, 1, cases[i].itemsize);
@@ -232,10 +232,10 @@ START_TEST(vector_has_a_shape_for_each) {
         struct tpd_tile tile;
         uint64_t blocks;
     } cases[] = {
-        {8192, 8192, 1, 4, {64, 64}, 16384},   {8192, 8192, 1, 1, {128, 128}, 4096},  {1024, 1024, 1, 4, {32, 32}, 512},
-        {200, 100, 1000, 4, {32, 32}, 14000},  {4000000, 16, 1, 4, {256, 16}, 15625}, {16, 4000000, 1, 4, {16, 256}, 15625},
-        {1000000, 256, 1, 4, {64, 64}, 62500}, {64, 1000000, 1, 1, {64, 64}, 7813},   {16, 4000000, 1, 1, {16, 1024}, 3907},
-        {10000, 10000, 1, 8, {64, 64}, 24649}, {32, 32, 10001, 4, {32, 32}, 5001},    {4, 4, 3, 4, {32, 32}, 2},
+        {8192, 8192, 1, 4, {64, 64}, 16384},    {8192, 8192, 1, 1, {256, 256}, 1024},  {1024, 1024, 1, 4, {32, 32}, 512},
+        {200, 100, 1000, 4, {32, 32}, 14000},   {4000000, 16, 1, 4, {256, 16}, 15625}, {16, 4000000, 1, 4, {16, 256}, 15625},
+        {1000000, 256, 1, 4, {64, 64}, 62500},  {64, 1000000, 1, 1, {64, 64}, 7813},   {16, 4000000, 1, 1, {16, 1024}, 3907},
+        {10000, 10000, 1, 8, {128, 32}, 24727}, {32, 32, 10001, 4, {32, 32}, 5001},    {4, 4, 3, 4, {32, 32}, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tpd_matrix matrix = shape(cases[i].rows, cases[i].cols, cases[i].batch, cases[i].itemsize);
@@ -247,6 +247,29 @@ START_TEST(vector_has_a_shape_for_each) {
                           plan.blocks == cases[i].blocks,
                       "case %zu: tile %ux%u, %llu blocks", i, plan.tile.rows, plan.tile.cols, (unsigned long long)plan.blocks);
         ck_assert(!plan.tile_is_default && plan.word_bytes == cases[i].itemsize && plan.threads % 32 == 0);
+    }
+}
+END_TEST
+
+/* Whatever the order of blocks, each tile of each matrix of a batch has one. */
+START_TEST(every_order_meets_every_tile_once) {
+    static const struct {
+        bool goes_down, from_right;
+        uint32_t band;
+    } orders[] = {{false, false, 0}, {true, false, 0}, {true, true, 0}, {false, false, 1}, {true, true, 4}, {false, false, 9}};
+    enum { DOWN = 7, ACROSS = 9, BATCH = 3 };
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        struct tpd_geometry grid = {.tiles_down = DOWN, .tiles_across = ACROSS};
+        bool met[BATCH][DOWN][ACROSS] = {{{false}}};
+        grid.goes_down = orders[i].goes_down;
+        grid.from_right = orders[i].from_right;
+        grid.band = orders[i].band;
+        for (uint64_t block = 0; block < DOWN * ACROSS * BATCH; block++) {
+            uint64_t down, across, matrix = tpd_tile_of(grid, block, &down, &across);
+            ck_assert(matrix < BATCH && down < DOWN && across < ACROSS && !met[matrix][down][across]);
+            met[matrix][down][across] = true;
+            ck_assert(orders[i].band == 0 || across / orders[i].band == block % (DOWN * ACROSS) / (DOWN * orders[i].band));
+        }
     }
 }
 END_TEST
@@ -275,6 +298,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, vector_has_a_shape_for_each);
     tcase_add_test(tests, vector_takes_whole_vectors);
     tcase_add_test(tests, division_is_exact);
+    tcase_add_test(tests, every_order_meets_every_tile_once);
     suite_add_tcase(suite, tests);
     return suite;
 }

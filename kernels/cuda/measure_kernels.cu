@@ -1,9 +1,10 @@
-/* bench_kernels.cu -- see bench_kernels.h. */
-#include "bench_kernels.h"
+/* measure_kernels.cu -- see measure_kernels.h. */
+#include "kernels/cuda/measure_kernels.h"
 
 #include <cuda_runtime.h>
 
-enum { THREADS = 256, BLOCKS_MOST = 132 * 64, COPIES = 4 };
+enum { THREADS = 256, COPIES = 4 };
+static const uint64_t blocks_most = 132 * 64;
 
 static __global__ void fill(uint64_t *memory, uint64_t words, uint64_t seed) {
     for (uint64_t i = blockIdx.x * static_cast<uint64_t>(THREADS) + threadIdx.x; i < words; i += gridDim.x * THREADS) {
@@ -45,18 +46,34 @@ static __global__ void check(const item *in, const item *out, uint64_t rows, uin
         atomicAdd(wrong, found);
 }
 
-static unsigned blocks_of(uint64_t threads) {
-    const uint64_t blocks = (threads + THREADS - 1) / THREADS;
-    return static_cast<unsigned>(blocks < BLOCKS_MOST ? blocks : BLOCKS_MOST);
+/* Items of any size, as bytes. */
+static __global__ void check_bytes(const uint8_t *in, const uint8_t *out, uint64_t rows, uint64_t cols, uint64_t items,
+                                   uint32_t itemsize, unsigned long long *wrong) {
+    unsigned long long found = 0;
+    for (uint64_t i = blockIdx.x * static_cast<uint64_t>(THREADS) + threadIdx.x; i < items; i += gridDim.x * THREADS) {
+        const uint64_t row = i % rows, col = i / rows % cols, matrix = i / rows / cols;
+        const uint64_t from = ((matrix * rows + row) * cols + col) * itemsize;
+        bool same = true;
+        for (uint32_t n = 0; n < itemsize; n++)
+            same = same && out[i * itemsize + n] == in[from + n];
+        found += !same;
+    }
+    if (found != 0)
+        atomicAdd(wrong, found);
 }
 
-extern "C" int tpd_bench_fill(void *memory, uint64_t bytes, uint64_t seed, void *stream) {
+static unsigned blocks_of(uint64_t threads) {
+    const uint64_t blocks = (threads + THREADS - 1) / THREADS;
+    return static_cast<unsigned>(blocks < blocks_most ? blocks : blocks_most);
+}
+
+extern "C" int tpd_cuda_measure_fill(void *memory, uint64_t bytes, uint64_t seed, void *stream) {
     const uint64_t words = (bytes + 7) / 8;
     fill<<<blocks_of(words), THREADS, 0, static_cast<cudaStream_t>(stream)>>>(static_cast<uint64_t *>(memory), words, seed);
     return cudaGetLastError();
 }
 
-extern "C" int tpd_bench_copy(void *to, const void *from, uint64_t bytes, void *stream) {
+extern "C" int tpd_cuda_measure_copy(void *to, const void *from, uint64_t bytes, void *stream) {
     const uint64_t count = bytes / sizeof(uint4), each = THREADS * COPIES;
     copy<<<static_cast<unsigned>((count + each - 1) / each), THREADS, 0, static_cast<cudaStream_t>(stream)>>>(
         static_cast<uint4 *>(to), static_cast<const uint4 *>(from), count);
@@ -71,9 +88,10 @@ static void launch_check(const struct tpd_matrix *matrix, const void *in, const 
                                                           matrix->rows, matrix->cols, items, wrong);
 }
 
-extern "C" int tpd_bench_check(const struct tpd_matrix *matrix, const void *in, const void *out, unsigned long long *wrong,
-                               void *stream) {
+extern "C" int tpd_cuda_measure_check(const struct tpd_matrix *matrix, const void *in, const void *out, void *counter,
+                                      void *stream) {
     cudaStream_t on = static_cast<cudaStream_t>(stream);
+    unsigned long long *wrong = static_cast<unsigned long long *>(counter);
     switch (matrix->itemsize) {
     case 1:
         launch_check<uint8_t>(matrix, in, out, wrong, on);
@@ -91,7 +109,9 @@ extern "C" int tpd_bench_check(const struct tpd_matrix *matrix, const void *in, 
         launch_check<uint4>(matrix, in, out, wrong, on);
         break;
     default:
-        return cudaErrorInvalidValue;
+        check_bytes<<<blocks_of(tpd_matrix_items(matrix)), THREADS, 0, on>>>(
+            static_cast<const uint8_t *>(in), static_cast<const uint8_t *>(out), matrix->rows, matrix->cols,
+            tpd_matrix_items(matrix), matrix->itemsize, wrong);
     }
     return cudaGetLastError();
 }

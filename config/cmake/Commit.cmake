@@ -1,0 +1,15 @@
+# cmake -DSOURCE=... -DOUT=... [-DCOMMIT=...] -P Commit.cmake -- writes OUT, a header that names the commit, when that has changed.
+if(NOT COMMIT)
+  execute_process(COMMAND git -C ${SOURCE} describe --always "--dirty= with local changes" --abbrev=12 "--exclude=*"
+                  OUTPUT_VARIABLE COMMIT ERROR_QUIET OUTPUT_STRIP_TRAILING_WHITESPACE)
+endif()
+if(NOT COMMIT)
+  set(COMMIT unknown)
+endif()
+set(text "/* commit.h -- written by every build. */\n#define TPD_COMMIT \"${COMMIT}\"\n")
+if(EXISTS ${OUT})
+  file(READ ${OUT} was)
+endif()
+if(NOT "${was}" STREQUAL "${text}")
+  file(WRITE ${OUT} "${text}")
+endif()
