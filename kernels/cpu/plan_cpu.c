@@ -1,0 +1,135 @@
+/* plan_cpu.c -- how a transpose is cut: pieces for threads, blocks for the tile, steps within a block. */
+#include <string.h>
+#include <stdlib.h>
+
+#include "kernels/cpu/cpu.h"
+
+enum {
+    PIECE_LEAST_BYTES = 1024 * 1024, /* enough that taking a piece costs nothing beside doing it */
+    PIECE_MOST_BYTES = 8 * 1024 * 1024,
+    PIECES = 64,         /* about, of a large matrix: the threads end together, and few lines are shared at piece ends */
+    NARROW_BYTES = 1024, /* output rows up to here leave the tile as one run; longer ones row by row */
+    STAGED_MOST = 4096   /* bytes of whole lines of items up to which the tile pays */
+};
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+static size_t most(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+static size_t up(size_t value, size_t step) {
+    return (value + step - 1) / step * step;
+}
+
+static size_t env(const char *n, size_t d) {
+    const char *v = getenv(n);
+    return v ? strtoull(v, 0, 10) : d;
+}
+
+/* Bytes from one tile row to the next: a line of lead, the row, and an odd number of lines, so that a tile column meets all
+ * cache sets. */
+static size_t pitch_of(size_t row_bytes) {
+    return ((up(row_bytes, TPD_CPU_LINE) / TPD_CPU_LINE + 1) | 1) * TPD_CPU_LINE;
+}
+
+/* The fewest items that are whole lines. */
+static size_t grain_of(size_t size) {
+    return TPD_CPU_LINE / least(size & -size, TPD_CPU_LINE);
+}
+
+/* Tile rows and columns for the shape. Every block but a strip's last has to fill whole lines of each tile row. */
+static void choose_block(struct tpd_cpu_plan *plan, size_t room) {
+    const size_t size = plan->itemsize, run = plan->rows * size;
+    const size_t v = size < 16 ? 16 / size : 1; /* columns a vector takes; 5 bytes: 3, which is as good as any */
+    const size_t in_bytes = env("IN", 4096), out_bytes = env("OUT", 256);
+    plan->panels = run <= NARROW_BYTES || run <= room / plan->cols;
+    if (plan->panels) {
+        plan->block_rows = plan->rows;
+        plan->block_cols = least(plan->cols, least(room, env("PANEL", 65536)) / run);
+        plan->block_cols = most(plan->block_cols, least(plan->cols, least(room / run, in_bytes / size)));
+        plan->pitch = run;
+        plan->block_batch = plan->block_cols < plan->cols ? 1 : most(least(room, env("PANEL", 65536)) / (run * plan->cols), 1);
+    } else {
+        const size_t grain = grain_of(size);
+        size_t bytes = out_bytes;
+        plan->block_cols = least(plan->cols, most(in_bytes / size, 1));
+        /* A narrow matrix has a higher block. */
+        size_t high = least(room,env("TALL",262144)) / plan->block_cols;
+        if (high > 3 * TPD_CPU_LINE + bytes && plan->cols * size < in_bytes)
+            bytes = high - 3 * TPD_CPU_LINE;
+        plan->block_rows = most(bytes / size / grain, 1) * grain;
+        plan->pitch = pitch_of(plan->block_rows * size);
+        plan->block_cols = least(plan->block_cols, room / plan->pitch);
+    }
+    if (plan->block_cols < plan->cols && plan->block_cols > v)
+        plan->block_cols -= plan->block_cols % v;
+    if (!plan->panels && ((run | (uintptr_t)plan->out) & (TPD_CPU_LINE - 1)) != 0)
+        plan->overlap = grain_of(size);
+    plan->step_rows = env("SR", 64 / size > 16 ? 64 / size : 16);
+    plan->step_cols = most(env("SC", 1024) / size / v, 1) * v;
+    if(plan->cols*size<=least(env("SC", 1024),plan->block_cols*size)) plan->step_rows=up(most(1,plan->step_rows*plan->step_cols/plan->cols), plan->step_rows);
+    if(plan->step_rows >= plan->block_rows && plan->panels) plan->step_cols = most(env("SC", 1024)*16/(plan->rows*size) / v, 1) * v;
+}
+
+static void choose_pieces(struct tpd_cpu_plan *plan) {
+    const size_t one = plan->rows * plan->cols * plan->itemsize;
+    const size_t bytes = least(most(plan->bytes / PIECES, PIECE_LEAST_BYTES), PIECE_MOST_BYTES);
+    plan->piece_rows = plan->rows;
+    plan->piece_cols = plan->cols;
+    plan->piece_batch = 1;
+    if (one <= bytes / 2) {
+        plan->piece_batch = bytes / one;
+    } else if (plan->panels) {
+        plan->piece_cols = least(plan->cols, up(bytes / (plan->rows * plan->itemsize) + 1, plan->block_cols));
+    } else {
+        plan->piece_cols = plan->block_cols;
+        plan->piece_rows = least(plan->rows, up(bytes / (plan->block_cols * plan->itemsize) + 1, plan->block_rows));
+        while (plan->overlap != 0 && plan->rows % plan->piece_rows != 0 && plan->rows % plan->piece_rows < plan->overlap)
+            plan->piece_rows += plan->block_rows; /* the rows that complete the piece before have to be there */
+    }
+    plan->row_pieces = (plan->rows - 1) / plan->piece_rows + 1;
+    plan->col_pieces = (plan->cols - 1) / plan->piece_cols + 1;
+    plan->pieces = plan->row_pieces * plan->col_pieces * ((plan->batch - 1) / plan->piece_batch + 1);
+}
+
+void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, const struct tpd_matrix *matrix, const void *in,
+                  void *out, const struct tpd_cpu_limits *limits) {
+    const size_t size = matrix->itemsize;
+    memset(plan, 0, sizeof *plan);
+    plan->ops = ops;
+    plan->in = in;
+    plan->out = out;
+    plan->rows = matrix->rows;
+    plan->cols = matrix->cols;
+    plan->batch = matrix->batch;
+    plan->itemsize = size;
+    plan->bytes = plan->rows * plan->cols * plan->batch * size;
+    plan->in_end = plan->in + plan->bytes;
+    plan->stream = plan->bytes >= limits->stream_from_bytes;
+    if (tpd_matrix_is_relabel(matrix)) {
+        plan->strategy = "copy";
+        plan->piece = tpd_cpu_piece_copy;
+        plan->piece_cols = PIECE_LEAST_BYTES;
+        plan->pieces = (plan->bytes - 1) / PIECE_LEAST_BYTES + 1;
+        return;
+    }
+    bool word = size <= 16 && (size & (size - 1)) == 0;
+    plan->strategy = word ? "blocked" : "generic";
+    plan->fill = word ? plan->ops->fill[__builtin_ctzl(size)] : tpd_cpu_fill_any;
+    if (size > TPD_CPU_LINE && grain_of(size) * size > STAGED_MOST) {
+        plan->piece = tpd_cpu_piece_straight;
+        plan->block_rows = least(plan->rows, 16);
+        plan->block_cols = least(plan->cols, 16);
+    } else if (word && !plan->stream && plan->bytes <= env("DIRECT", 65536)) {
+        plan->piece = tpd_cpu_piece_direct;
+        plan->block_rows = plan->rows;
+        plan->block_cols = least(plan->cols, most(16 / size, env("DCOL", 64) / size));
+    } else {
+        plan->piece = tpd_cpu_piece_staged;
+        plan->tile_bytes = plan->bytes < TPD_CPU_ALONE_BYTES ? TPD_CPU_TILE_LEAST : limits->tile_bytes;
+        choose_block(plan, plan->tile_bytes - TPD_CPU_LINE - TPD_CPU_SLACK);
+    }
+    choose_pieces(plan);
+}
