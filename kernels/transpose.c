@@ -11,9 +11,7 @@ enum tpd_status tpd_transpose(const struct tpd_matrix *matrix, const void *in, v
     struct tpd_cpu_plan plan;
     struct tpd_cpu_worker worker;
     tpd_cpu_plan(&plan, tpd_cpu_ops(), matrix, in, out, &limits);
-    if (tpd_cpu_run_small(&plan))
-        return TPD_OK;
-    status = tpd_cpu_worker_init(&worker, limits.tile_bytes, error);
+    status = tpd_cpu_worker_init(&worker, plan.tile_bytes, error);
     if (status != TPD_OK)
         return status;
     tpd_cpu_run(&plan, &worker);

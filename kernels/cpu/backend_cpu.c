@@ -103,6 +103,7 @@ static void info(struct tpd_device *device, struct tpd_device_info *info) {
     info->state = TPD_STATE_READY;
     info->memory_total_bytes = device->memory_total_bytes;
     info->multiprocessors = device->threads;
+    info->instructions = device->ops->name;
     info->lanes = device->lanes;
 }
 
@@ -157,7 +158,8 @@ static enum tpd_status run(struct tpd_device *device, const struct tpd_task *tas
     tpd_cpu_plan(&plan, device->ops, &task->matrix, task->in, task->out, &device->limits);
     outcome->strategy = plan.strategy;
     uint64_t start = tpd_clock_ns();
-    if (plan.bytes < TPD_CPU_ALONE_BYTES && tpd_cpu_run_small(&plan)) {
+    if (plan.bytes < TPD_CPU_ALONE_BYTES && plan.tile_bytes == 0) {
+        tpd_cpu_run(&plan, &(struct tpd_cpu_worker){0});
         outcome->kernel_ns = tpd_clock_ns() - start;
         return TPD_OK;
     }

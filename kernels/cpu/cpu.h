@@ -39,8 +39,8 @@ struct tpd_cpu_ops {
     const char *name;
     /* By log2 of the item size. Tile rows may lie back to back (dst_pitch == rows * itemsize). */
     void (*fill[TPD_CPU_WORDS])(const struct tpd_cpu_block *block);
-    /* About `bytes` of what waits go out; [1]: past the caches. */
-    void (*leave[2])(struct tpd_cpu_waiting *waiting, size_t bytes);
+    /* About `bytes` of what waits go out, past the caches. */
+    void (*leave)(struct tpd_cpu_waiting *waiting, size_t bytes);
     /* Copies bytes, a multiple of TPD_CPU_LINE, to a line boundary; stream: past the caches. */
     void (*lines)(unsigned char *dst, const unsigned char *src, size_t bytes, bool stream);
     void (*publish)(void); /* streamed lines are visible to other threads afterwards */
@@ -93,7 +93,7 @@ struct tpd_cpu_limits {
 };
 
 enum {
-    TPD_CPU_TILE_LEAST = 16 * 1024, /* a worker may have these two on its stack */
+    TPD_CPU_TILE_LEAST = 16 * 1024,
     TPD_CPU_TILE_MOST = 384 * 1024,
     /* Below, a matrix is done by the calling thread: waking another costs more than it saves; one core moves this much in some
      * 20 us. */
@@ -110,11 +110,8 @@ void tpd_cpu_piece_straight(const struct tpd_cpu_plan *plan, size_t index, struc
 void tpd_cpu_piece_copy(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker);
 /* After a thread's last piece: what waits in its tile leaves, and all that it wrote is visible to others. */
 void tpd_cpu_finish(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker);
-/* The whole plan in the calling thread. */
+/* The whole plan in the calling thread. The worker may be empty where tile_bytes is 0. */
 void tpd_cpu_run(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker);
-
-/* The same with tiles on the stack; false, and nothing is done, for a plan that needs larger ones. */
-bool tpd_cpu_run_small(const struct tpd_cpu_plan *plan);
 
 /* A worker with tiles of its own, on the heap. Fails with TPD_NO_MEMORY. */
 enum tpd_status tpd_cpu_worker_init(struct tpd_cpu_worker *worker, size_t tile_bytes, struct tpd_error *error) TPD_CHECKED;

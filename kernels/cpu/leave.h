@@ -1,13 +1,13 @@
 /* leave.h -- what waits in a tile goes to the output: the part that all instruction sets share.
  *
- * The including file defines line_out(dst, src, stream): 64 bytes to a line boundary, from anywhere.
+ * The including file defines line_out(dst, src, stream): 64 bytes to a line boundary, from anywhere; stream: past the caches.
  *
  * A run has TPD_CPU_LINE bytes of lead before it in the tile: copied from the end of the same run in the block before, for the
  * line that both have a part of. Only whole lines go; a strip begins at the first line that begins in it and ends with the one
  * that its last byte is in, which the block's further bytes complete. The bytes of a matrix's first and last line are the
  * exceptions, because others share these.
  */
-INLINE void leave(struct tpd_cpu_waiting *waiting, size_t bytes, bool stream) {
+static void leave(struct tpd_cpu_waiting *waiting, size_t bytes) {
     enum { LINE = TPD_CPU_LINE };
     while (waiting->run < waiting->count && bytes > 0) {
         unsigned char *out = waiting->out + waiting->run * waiting->pitch_out;
@@ -31,7 +31,7 @@ INLINE void leave(struct tpd_cpu_waiting *waiting, size_t bytes, bool stream) {
         if (to > from + bytes)
             to = from + ((bytes + LINE - 1) & ~(size_t)(LINE - 1));
         for (size_t i = from; i < to; i += LINE)
-            line_out(out + i, staged + i, stream);
+            line_out(out + i, staged + i, true);
         from = to > from ? to : from;
         bytes -= bytes < LINE ? bytes : to > waiting->at ? (to - waiting->at < bytes ? to - waiting->at : bytes) : 1;
         waiting->at = from;
@@ -44,14 +44,6 @@ INLINE void leave(struct tpd_cpu_waiting *waiting, size_t bytes, bool stream) {
         waiting->run++;
         waiting->at = 0;
     }
-}
-
-static void leave_cached(struct tpd_cpu_waiting *waiting, size_t bytes) {
-    leave(waiting, bytes, false);
-}
-
-static void leave_streamed(struct tpd_cpu_waiting *waiting, size_t bytes) {
-    leave(waiting, bytes, true);
 }
 
 static void copy_lines(unsigned char *dst, const unsigned char *src, size_t bytes, bool stream) {

@@ -1,6 +1,5 @@
 /* plan_cpu.c -- how a transpose is cut: pieces for threads, blocks for the tile, steps within a block. */
 #include <string.h>
-#include <stdlib.h>
 
 #include "kernels/cpu/cpu.h"
 
@@ -8,8 +7,12 @@ enum {
     PIECE_LEAST_BYTES = 1024 * 1024, /* enough that taking a piece costs nothing beside doing it */
     PIECE_MOST_BYTES = 8 * 1024 * 1024,
     PIECES = 64,         /* about, of a large matrix: the threads end together, and few lines are shared at piece ends */
-    NARROW_BYTES = 1024, /* output rows up to here leave the tile as one run; longer ones row by row */
-    STAGED_MOST = 4096   /* bytes of whole lines of items up to which the tile pays */
+    NARROW_BYTES = 1024,     /* output rows up to here leave the tile as one run; longer ones row by row */
+    SLIM_BYTES = 32,         /* an input row of a very narrow matrix */
+    PANEL_BYTES = 16 * 1024, /* a tile of short output rows, unless one block needs more */
+    TALL_BYTES = 64 * 1024,  /* a tile of short input rows */
+    DIRECT_BYTES = 64,       /* of an input row, where everything is in the cache */
+    STAGED_MOST = 4096       /* bytes of whole lines of items up to which the tile pays */
 };
 
 static size_t least(size_t a, size_t b) {
@@ -23,9 +26,25 @@ static size_t up(size_t value, size_t step) {
     return (value + step - 1) / step * step;
 }
 
-static size_t env(const char *n, size_t d) {
-    const char *v = getenv(n);
-    return v ? strtoull(v, 0, 10) : d;
+struct cut {
+    size_t itemsize, in_bytes, out_bytes, step_rows, step_bytes;
+};
+
+static const struct cut *cut_of(size_t itemsize) {
+    static const struct cut cuts[] = {
+#define X(itemsize, in_bytes, out_bytes, step_rows, step_bytes) {itemsize, in_bytes, out_bytes, step_rows, step_bytes},
+#include "kernels/cpu/plan.def"
+#undef X
+    };
+    const struct cut *cut = cuts;
+    while (cut->itemsize != itemsize && cut->itemsize != 0)
+        cut++;
+    return cut;
+}
+
+/* The fewest items that are whole lines. */
+static size_t grain_of(size_t size) {
+    return TPD_CPU_LINE / least(size & -size, TPD_CPU_LINE);
 }
 
 /* Bytes from one tile row to the next: a line of lead, the row, and an odd number of lines, so that a tile column meets all
@@ -34,43 +53,50 @@ static size_t pitch_of(size_t row_bytes) {
     return ((up(row_bytes, TPD_CPU_LINE) / TPD_CPU_LINE + 1) | 1) * TPD_CPU_LINE;
 }
 
-/* The fewest items that are whole lines. */
-static size_t grain_of(size_t size) {
-    return TPD_CPU_LINE / least(size & -size, TPD_CPU_LINE);
+/* Short output rows: all rows of some columns in a tile, or some whole matrices. */
+static void choose_panel(struct tpd_cpu_plan *plan, const struct cut *cut, size_t room) {
+    const size_t size = plan->itemsize, run = plan->rows * size, one = run * plan->cols;
+    plan->block_rows = plan->rows;
+    plan->pitch = run;
+    plan->block_cols = least(plan->cols, most(PANEL_BYTES, cut->in_bytes / size * run) / run);
+    plan->block_cols = least(plan->block_cols, room / run);
+    plan->block_batch = plan->block_cols < plan->cols ? 1 : most(least(room, PANEL_BYTES) / one, 1);
 }
 
-/* Tile rows and columns for the shape. Every block but a strip's last has to fill whole lines of each tile row. */
+/* Long output rows: some of each of some columns. Every block but a strip's last has whole lines of each. */
+static void choose_strip(struct tpd_cpu_plan *plan, const struct cut *cut, size_t room) {
+    const size_t size = plan->itemsize, run = plan->rows * size, grain = grain_of(size);
+    size_t bytes = cut->out_bytes;
+    plan->block_cols = least(plan->cols, most(cut->in_bytes / size, 1));
+    const size_t high = least(room, TALL_BYTES) / plan->block_cols; /* a narrow matrix has a higher block */
+    if (plan->cols * size < cut->in_bytes && high > bytes + 3 * TPD_CPU_LINE)
+        bytes = high - 3 * TPD_CPU_LINE;
+    plan->block_rows = most(bytes / size / grain, 1) * grain;
+    plan->pitch = pitch_of(plan->block_rows * size);
+    plan->block_cols = least(plan->block_cols, room / plan->pitch);
+    if (((run | (uintptr_t)plan->out) & (TPD_CPU_LINE - 1)) != 0)
+        plan->overlap = grain;
+}
+
 static void choose_block(struct tpd_cpu_plan *plan, size_t room) {
     const size_t size = plan->itemsize, run = plan->rows * size;
     const size_t v = size < 16 ? 16 / size : 1; /* columns a vector takes; 5 bytes: 3, which is as good as any */
-    const size_t in_bytes = env("IN", 4096), out_bytes = env("OUT", 256);
+    const struct cut *cut = cut_of(size);
     plan->panels = run <= NARROW_BYTES || run <= room / plan->cols;
-    if (plan->panels) {
-        plan->block_rows = plan->rows;
-        plan->block_cols = least(plan->cols, least(room, env("PANEL", 65536)) / run);
-        plan->block_cols = most(plan->block_cols, least(plan->cols, least(room / run, in_bytes / size)));
-        plan->pitch = run;
-        plan->block_batch = plan->block_cols < plan->cols ? 1 : most(least(room, env("PANEL", 65536)) / (run * plan->cols), 1);
-    } else {
-        const size_t grain = grain_of(size);
-        size_t bytes = out_bytes;
-        plan->block_cols = least(plan->cols, most(in_bytes / size, 1));
-        /* A narrow matrix has a higher block. */
-        size_t high = least(room,env("TALL",262144)) / plan->block_cols;
-        if (high > 3 * TPD_CPU_LINE + bytes && plan->cols * size < in_bytes)
-            bytes = high - 3 * TPD_CPU_LINE;
-        plan->block_rows = most(bytes / size / grain, 1) * grain;
-        plan->pitch = pitch_of(plan->block_rows * size);
-        plan->block_cols = least(plan->block_cols, room / plan->pitch);
-    }
+    if (plan->panels)
+        choose_panel(plan, cut, room);
+    else
+        choose_strip(plan, cut, room);
     if (plan->block_cols < plan->cols && plan->block_cols > v)
         plan->block_cols -= plan->block_cols % v;
-    if (!plan->panels && ((run | (uintptr_t)plan->out) & (TPD_CPU_LINE - 1)) != 0)
-        plan->overlap = grain_of(size);
-    plan->step_rows = env("SR", 64 / size > 16 ? 64 / size : 16);
-    plan->step_cols = most(env("SC", 1024) / size / v, 1) * v;
-    if(plan->cols*size<=least(env("SC", 1024),plan->block_cols*size)) plan->step_rows=up(most(1,plan->step_rows*plan->step_cols/plan->cols), plan->step_rows);
-    if(plan->step_rows >= plan->block_rows && plan->panels) plan->step_cols = most(env("SC", 1024)*16/(plan->rows*size) / v, 1) * v;
+    /* A step of a narrow matrix has more of the other side; of a very narrow one it is longer, for the calls it takes. */
+    plan->step_rows = cut->step_rows;
+    plan->step_cols = most(cut->step_bytes / size / v, 1) * v;
+    const size_t step_bytes = cut->step_rows * cut->step_bytes, row = plan->cols * size;
+    if (!plan->panels && row < cut->step_bytes)
+        plan->step_rows = up((row < SLIM_BYTES ? 8 * step_bytes : step_bytes) / row, cut->step_rows);
+    else if (plan->panels && plan->rows < cut->step_rows)
+        plan->step_cols = most(step_bytes / run / v, 1) * v;
 }
 
 static void choose_pieces(struct tpd_cpu_plan *plan) {
@@ -122,13 +148,14 @@ void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, cons
         plan->piece = tpd_cpu_piece_straight;
         plan->block_rows = least(plan->rows, 16);
         plan->block_cols = least(plan->cols, 16);
-    } else if (word && !plan->stream && plan->bytes <= env("DIRECT", 65536)) {
+    } else if (!plan->stream) {
         plan->piece = tpd_cpu_piece_direct;
+        plan->panels = true;
         plan->block_rows = plan->rows;
-        plan->block_cols = least(plan->cols, most(16 / size, env("DCOL", 64) / size));
+        plan->block_cols = least(plan->cols, most(DIRECT_BYTES / size, 1));
     } else {
         plan->piece = tpd_cpu_piece_staged;
-        plan->tile_bytes = plan->bytes < TPD_CPU_ALONE_BYTES ? TPD_CPU_TILE_LEAST : limits->tile_bytes;
+        plan->tile_bytes = limits->tile_bytes;
         choose_block(plan, plan->tile_bytes - TPD_CPU_LINE - TPD_CPU_SLACK);
     }
     choose_pieces(plan);

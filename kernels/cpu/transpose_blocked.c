@@ -31,13 +31,15 @@ static struct pass begin(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker 
     return (struct pass){.plan = plan, .worker = worker, .todo = bytes, .due = waiting->count * waiting->bytes};
 }
 
-/* Fills a part of the worker's next tile step by step, the last rows first: see fill_network.h. */
+/* Fills a part of the worker's next tile step by step. Where tile rows lie back to back, the last rows go first: see
+ * fill_network.h. */
 static void fill(struct pass *pass, const struct tpd_cpu_block *part) {
     const struct tpd_cpu_plan *plan = pass->plan;
     const size_t size = plan->itemsize;
     struct tpd_cpu_block step = *part;
-    for (size_t group = (part->rows - 1) / plan->step_rows + 1; group-- > 0;) {
-        const size_t r = group * plan->step_rows;
+    const size_t groups = (part->rows - 1) / plan->step_rows + 1;
+    for (size_t i = 0; i < groups; i++) {
+        const size_t r = (plan->panels ? groups - 1 - i : i) * plan->step_rows;
         step.rows = least(plan->step_rows, part->rows - r);
         for (size_t c = 0; c < part->cols; c += plan->step_cols) {
             step.cols = least(plan->step_cols, part->cols - c);
@@ -47,7 +49,7 @@ static void fill(struct pass *pass, const struct tpd_cpu_block *part) {
             pass->done += step.rows * step.cols * size;
             size_t share = (size_t)((double)pass->due * ((double)pass->done / (double)pass->todo));
             if (share > pass->sent)
-                plan->ops->leave[plan->stream](&pass->worker->waiting, share - pass->sent);
+                plan->ops->leave(&pass->worker->waiting, share - pass->sent);
             pass->sent = share;
         }
     }
@@ -56,7 +58,7 @@ static void fill(struct pass *pass, const struct tpd_cpu_block *part) {
 /* The tile is full: the rest of what waited goes, and the new block waits. */
 static void end(struct pass *pass, const struct tpd_cpu_waiting *filled) {
     struct tpd_cpu_worker *worker = pass->worker;
-    pass->plan->ops->leave[pass->plan->stream](&worker->waiting, SIZE_MAX);
+    pass->plan->ops->leave(&worker->waiting, SIZE_MAX);
     worker->waiting = *filled;
     worker->waiting.other = worker->tile[worker->next ^ 1] - worker->tile[worker->next];
     worker->next ^= 1;
@@ -218,7 +220,7 @@ void tpd_cpu_piece_copy(const struct tpd_cpu_plan *plan, size_t index, struct tp
 }
 
 void tpd_cpu_finish(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker) {
-    plan->ops->leave[plan->stream](&worker->waiting, SIZE_MAX);
+    plan->ops->leave(&worker->waiting, SIZE_MAX);
     worker->waiting = (struct tpd_cpu_waiting){0};
     if (plan->stream)
         plan->ops->publish();
@@ -228,15 +230,6 @@ void tpd_cpu_run(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker)
     for (size_t i = 0; i < plan->pieces; i++)
         plan->piece(plan, i, worker);
     tpd_cpu_finish(plan, worker);
-}
-
-bool tpd_cpu_run_small(const struct tpd_cpu_plan *plan) {
-    if (plan->tile_bytes > TPD_CPU_TILE_LEAST)
-        return false;
-    _Alignas(TPD_CPU_LINE) unsigned char tiles[2][TPD_CPU_TILE_LEAST];
-    struct tpd_cpu_worker worker = {.tile = {tiles[0], tiles[1]}};
-    tpd_cpu_run(plan, &worker);
-    return true;
 }
 
 /* Both tiles and the slack between them, on a line. */

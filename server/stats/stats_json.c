@@ -87,7 +87,9 @@ static void add_devices(struct tpd_engine *engine, struct tpd_buf *out) {
                                  info.compute_capability % 10);
         else
             add_text(out, ",\"compute_capability\":null");
-        (void)tpd_buf_format(out, ",\"multiprocessors\":%" PRIu32 ",\"lanes\":%" PRIu32, info.multiprocessors, info.lanes);
+        (void)tpd_buf_format(out, ",\"multiprocessors\":%" PRIu32 ",", info.multiprocessors);
+        add_string(out, "instructions", info.instructions);
+        (void)tpd_buf_format(out, ",\"lanes\":%" PRIu32, info.lanes);
         const uint32_t versions[2] = {info.driver_version, info.runtime_version};
         for (int v = 0; v < 2; v++) { /* CUDA numbers 13.0 as 13000 */
             (void)tpd_buf_format(out, ",\"%s\":", v == 0 ? "driver_version" : "runtime_version");

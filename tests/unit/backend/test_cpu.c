@@ -202,6 +202,7 @@ START_TEST(describes_itself) {
     ck_assert_str_eq(info.kind, "cpu");
     ck_assert_uint_gt(strlen(info.name), 0);
     ck_assert_str_eq(info.reason, "");
+    ck_assert_str_eq(info.instructions, tpd_cpu_ops()->name);
     ck_assert_int_eq(info.state, TPD_STATE_READY);
     ck_assert_uint_gt(info.memory_total_bytes, 1u << 20);
     ck_assert_uint_eq(info.multiprocessors, 2);
