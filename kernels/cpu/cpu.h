@@ -81,8 +81,8 @@ struct tpd_cpu_plan {
     size_t row_pieces, col_pieces, pieces;
     size_t block_batch; /* matrices of one block, where it has whole ones */
     size_t overlap;     /* rows that complete a strip's last lines; 0 where no line is shared */
-    size_t tile_bytes; /* that each of a worker's tiles must have; 0: none is needed */
-    bool panels;       /* all rows of some columns leave the tile as one run */
+    size_t tile_bytes;  /* that each of a worker's tiles must have; 0: none is needed */
+    bool panels;        /* all rows of some columns leave the tile as one run */
     bool stream;
 };
 

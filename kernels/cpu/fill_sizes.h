@@ -14,5 +14,5 @@ static void fill_bytes_8(const struct tpd_cpu_block *block) {
 static void fill_bytes_16(const struct tpd_cpu_block *block) {
     fill(block, 16);
 }
-#define FILL_SIZES                                                                                                                \
+#define FILL_SIZES \
     { fill_bytes_1, fill_bytes_2, fill_bytes_4, fill_bytes_8, fill_bytes_16 }

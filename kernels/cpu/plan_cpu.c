@@ -6,7 +6,7 @@
 enum {
     PIECE_LEAST_BYTES = 1024 * 1024, /* enough that taking a piece costs nothing beside doing it */
     PIECE_MOST_BYTES = 8 * 1024 * 1024,
-    PIECES = 64,         /* about, of a large matrix: the threads end together, and few lines are shared at piece ends */
+    PIECES = 64,             /* about, of a large matrix: the threads end together, and few lines are shared at piece ends */
     NARROW_BYTES = 1024,     /* output rows up to here leave the tile as one run; longer ones row by row */
     SLIM_BYTES = 32,         /* an input row of a very narrow matrix */
     PANEL_BYTES = 16 * 1024, /* a tile of short output rows, unless one block needs more */

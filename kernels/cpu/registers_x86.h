@@ -11,18 +11,18 @@
 #define PART __m128i
 
 /* Unpack by item size, of the register that BITS and PREFIX name. */
-#define UNPACK(NAME, VECTOR, PREFIX, HALF)                                                                                        \
-    INLINE VECTOR NAME(size_t size, VECTOR a, VECTOR b) {                                                                         \
-        switch (size) {                                                                                                           \
-        case 1:                                                                                                                   \
-            return PREFIX##_unpack##HALF##_epi8(a, b);                                                                            \
-        case 2:                                                                                                                   \
-            return PREFIX##_unpack##HALF##_epi16(a, b);                                                                           \
-        case 4:                                                                                                                   \
-            return PREFIX##_unpack##HALF##_epi32(a, b);                                                                           \
-        default:                                                                                                                  \
-            return PREFIX##_unpack##HALF##_epi64(a, b);                                                                           \
-        }                                                                                                                         \
+#define UNPACK(NAME, VECTOR, PREFIX, HALF)                \
+    INLINE VECTOR NAME(size_t size, VECTOR a, VECTOR b) { \
+        switch (size) {                                   \
+        case 1:                                           \
+            return PREFIX##_unpack##HALF##_epi8(a, b);    \
+        case 2:                                           \
+            return PREFIX##_unpack##HALF##_epi16(a, b);   \
+        case 4:                                           \
+            return PREFIX##_unpack##HALF##_epi32(a, b);   \
+        default:                                          \
+            return PREFIX##_unpack##HALF##_epi64(a, b);   \
+        }                                                 \
     }
 UNPACK(unpack_low_1, __m128i, _mm, lo)
 UNPACK(unpack_high_1, __m128i, _mm, hi)

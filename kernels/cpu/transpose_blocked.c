@@ -173,11 +173,8 @@ void tpd_cpu_piece_direct(const struct tpd_cpu_plan *plan, size_t index, struct 
     const size_t careful = pitch_out % TPD_CPU_LINE != 0 ? exact : 0;
     (void)worker;
     for (size_t matrix = part.first; matrix < part.end; matrix++) {
-        struct tpd_cpu_block block = {.dst_pitch = pitch_out,
-                                      .src_end = plan->in_end,
-                                      .src_pitch = pitch_in,
-                                      .rows = plan->rows,
-                                      .itemsize = size};
+        struct tpd_cpu_block block = {
+            .dst_pitch = pitch_out, .src_end = plan->in_end, .src_pitch = pitch_in, .rows = plan->rows, .itemsize = size};
         const unsigned char *in = plan->in + matrix * plan->cols * pitch_out;
         unsigned char *out = plan->out + matrix * plan->cols * pitch_out;
         const size_t end = part.c + part.cols - careful;
