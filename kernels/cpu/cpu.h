@@ -37,6 +37,7 @@ struct tpd_cpu_waiting {
 /* The inner loops, in the best form that this processor runs. */
 struct tpd_cpu_ops {
     const char *name;
+    size_t vector_bytes; /* that one store of fill() writes */
     /* By log2 of the item size. Tile rows may lie back to back (dst_pitch == rows * itemsize). */
     void (*fill[TPD_CPU_WORDS])(const struct tpd_cpu_block *block);
     /* About `bytes` of what waits go out, past the caches. */

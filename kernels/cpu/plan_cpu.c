@@ -11,7 +11,6 @@ enum {
     SLIM_BYTES = 32,         /* an input row of a very narrow matrix */
     PANEL_BYTES = 16 * 1024, /* a tile of short output rows, unless one block needs more */
     TALL_BYTES = 64 * 1024,  /* a tile of short input rows */
-    DIRECT_BYTES = 64,       /* of an input row, where everything is in the cache */
     STAGED_MOST = 4096       /* bytes of whole lines of items up to which the tile pays */
 };
 
@@ -99,6 +98,13 @@ static void choose_block(struct tpd_cpu_plan *plan, size_t room) {
         plan->step_cols = most(step_bytes / run / v, 1) * v;
 }
 
+/* In the cache, whole input rows at a time; but where a store is a part of a line, the rest must come before a pitch of many
+ * lines has pushed the line out of its set: then a line of each row. */
+static size_t direct_cols(const struct tpd_cpu_plan *plan) {
+    const bool crowded = plan->ops->vector_bytes < TPD_CPU_LINE && plan->rows * plan->itemsize % (8 * TPD_CPU_LINE) == 0;
+    return crowded ? most(TPD_CPU_LINE / plan->itemsize, 1) : plan->cols;
+}
+
 static void choose_pieces(struct tpd_cpu_plan *plan) {
     const size_t one = plan->rows * plan->cols * plan->itemsize;
     const size_t bytes = least(most(plan->bytes / PIECES, PIECE_LEAST_BYTES), PIECE_MOST_BYTES);
@@ -152,7 +158,7 @@ void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, cons
         plan->piece = tpd_cpu_piece_direct;
         plan->panels = true;
         plan->block_rows = plan->rows;
-        plan->block_cols = least(plan->cols, most(DIRECT_BYTES / size, 1));
+        plan->block_cols = least(plan->cols, direct_cols(plan));
     } else {
         plan->piece = tpd_cpu_piece_staged;
         plan->tile_bytes = limits->tile_bytes;
