@@ -30,7 +30,7 @@ say() { printf '\n== %s\n' "$*"; }
 if [ "$install" = 1 ]; then
   missing=()
   for package in gcc g++ cmake ninja-build pkg-config libmicrohttpd-dev libcjson-dev nettle-dev check curl python3 python3-numpy \
-    util-linux wrk shellcheck clang-format clang libclang-rt-14-dev; do
+    util-linux wrk shellcheck clang-format clang libclang-rt-14-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
   done
   root=()

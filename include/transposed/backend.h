@@ -40,6 +40,7 @@ struct tpd_device_info {
     uint64_t shared_most_bytes;               /* shared memory a block may opt in to */
     uint32_t compute_capability;              /* major * 10 + minor; 0 when not CUDA */
     uint32_t multiprocessors;                 /* or cores */
+    const char *instructions;                 /* what the CPU's inner loops are made of: "avx512"; NULL elsewhere */
     uint32_t lanes;                           /* runs that overlap */
     uint32_t driver_version, runtime_version; /* as CUDA numbers them; 0 when not CUDA */
     /* Measured at the start: up to here kernels work on the host's memory itself (0: never), and from here on a matrix goes in

@@ -10,24 +10,42 @@
 #include "transposed/backend.h"
 #include "transposed/clock.h"
 
-enum {
-    /* Below, waking a thread costs more than it saves: one core moves this much in some 20 us. */
-    ALONE_BYTES = 256 * 1024
-};
-
 struct tpd_device {
     uint32_t threads, lanes;
-    size_t stream_from_bytes;
+    const struct tpd_cpu_ops *ops;
+    struct tpd_cpu_limits limits;
     char name[128];
     uint64_t memory_total_bytes;
     pthread_mutex_t lock;
     pthread_cond_t freed;
     uint32_t lanes_used;
+    struct tpd_cpu_worker *workers; /* one a lane */
+    struct tpd_cpu_worker **idle;   /* those of lanes that are not used, lanes - lanes_used of them */
 };
 
 static uint32_t count(struct tpd_error *error) {
     (void)error;
     return 1;
+}
+
+static void free_workers(struct tpd_device *device) {
+    for (uint32_t i = 0; device->workers != NULL && i < device->lanes; i++)
+        tpd_cpu_worker_fini(&device->workers[i]);
+    tpd_free(device->workers);
+    tpd_free(device->idle);
+}
+
+static enum tpd_status make_workers(struct tpd_device *device, struct tpd_error *error) {
+    enum tpd_status status = TPD_OK;
+    device->workers = tpd_alloc_zero(device->lanes, sizeof *device->workers);
+    device->idle = tpd_alloc_zero(device->lanes, sizeof(struct tpd_cpu_worker *));
+    if (device->workers == NULL || device->idle == NULL)
+        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for %" PRIu32 " lanes of the CPU", device->lanes);
+    for (uint32_t i = 0; i < device->lanes && status == TPD_OK; i++) {
+        status = tpd_cpu_worker_init(&device->workers[i], device->limits.tile_bytes, error);
+        device->idle[i] = &device->workers[i];
+    }
+    return status;
 }
 
 static enum tpd_status open_device(uint32_t index, const struct tpd_device_options *options, struct tpd_device **result,
@@ -45,11 +63,15 @@ static enum tpd_status open_device(uint32_t index, const struct tpd_device_optio
     if (device->threads > TPD_CPU_THREADS_MOST)
         device->threads = TPD_CPU_THREADS_MOST;
     device->lanes = options->lanes != 0 ? options->lanes : device->threads;
-    device->stream_from_bytes = tpd_cpu_stream_from_bytes();
+    device->ops = tpd_cpu_ops();
+    device->limits = tpd_cpu_machine();
     device->memory_total_bytes = tpd_cpu_memory_bytes();
     tpd_cpu_model(device->name, sizeof device->name);
-    enum tpd_status status = tpd_cpu_pool_open(device->threads, error);
+    enum tpd_status status = make_workers(device, error);
+    if (status == TPD_OK)
+        status = tpd_cpu_pool_open(device->threads, error);
     if (status != TPD_OK) {
+        free_workers(device);
         tpd_free(device);
         return status;
     }
@@ -69,6 +91,7 @@ static void close_device(struct tpd_device *device) {
     tpd_cpu_pool_close();
     pthread_cond_destroy(&device->freed);
     pthread_mutex_destroy(&device->lock);
+    free_workers(device);
     tpd_free(device);
 }
 
@@ -80,6 +103,7 @@ static void info(struct tpd_device *device, struct tpd_device_info *info) {
     info->state = TPD_STATE_READY;
     info->memory_total_bytes = device->memory_total_bytes;
     info->multiprocessors = device->threads;
+    info->instructions = device->ops->name;
     info->lanes = device->lanes;
 }
 
@@ -96,7 +120,8 @@ static enum tpd_status check(struct tpd_device *device, const struct tpd_task *t
     return tpd_matrix_bytes(&task->matrix, &bytes, error);
 }
 
-static enum tpd_status take_lane(struct tpd_device *device, uint64_t deadline_ns, struct tpd_error *error) {
+static enum tpd_status take_lane(struct tpd_device *device, uint64_t deadline_ns, struct tpd_cpu_worker **worker,
+                                 struct tpd_error *error) {
     enum tpd_status status = TPD_OK;
     const struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)};
     pthread_mutex_lock(&device->lock);
@@ -108,16 +133,16 @@ static enum tpd_status take_lane(struct tpd_device *device, uint64_t deadline_ns
                               device->lanes);
     }
     if (status == TPD_OK)
-        device->lanes_used++;
+        *worker = device->idle[device->lanes - ++device->lanes_used];
     else
         pthread_cond_signal(&device->freed); /* the signal may have met this thread as its time ran out */
     pthread_mutex_unlock(&device->lock);
     return status;
 }
 
-static void give_lane(struct tpd_device *device) {
+static void give_lane(struct tpd_device *device, struct tpd_cpu_worker *worker) {
     pthread_mutex_lock(&device->lock);
-    device->lanes_used--;
+    device->idle[device->lanes - device->lanes_used--] = worker;
     pthread_cond_signal(&device->freed);
     pthread_mutex_unlock(&device->lock);
 }
@@ -129,22 +154,23 @@ static enum tpd_status run(struct tpd_device *device, const struct tpd_task *tas
     if (status != TPD_OK)
         return status;
     struct tpd_cpu_plan plan;
-    tpd_cpu_plan(&plan, tpd_cpu_ops(), &task->matrix, task->in, task->out, device->stream_from_bytes);
+    struct tpd_cpu_worker *worker;
+    tpd_cpu_plan(&plan, device->ops, &task->matrix, task->in, task->out, &device->limits);
     outcome->strategy = plan.strategy;
     uint64_t start = tpd_clock_ns();
-    if (plan.bytes < ALONE_BYTES) {
-        tpd_cpu_run(&plan);
+    if (plan.bytes < TPD_CPU_ALONE_BYTES && plan.tile_bytes == 0) {
+        tpd_cpu_run(&plan, &(struct tpd_cpu_worker){0});
         outcome->kernel_ns = tpd_clock_ns() - start;
         return TPD_OK;
     }
-    status = take_lane(device, task->deadline_ns, error);
+    status = take_lane(device, task->deadline_ns, &worker, error);
     uint64_t begin = tpd_clock_ns();
     outcome->wait_ns = begin - start;
     if (status != TPD_OK)
         return status;
-    tpd_cpu_pool_run(&plan, device->threads);
+    tpd_cpu_pool_run(&plan, device->threads, worker);
     outcome->kernel_ns = tpd_clock_ns() - begin;
-    give_lane(device);
+    give_lane(device, worker);
     return TPD_OK;
 }
 

@@ -1,8 +1,8 @@
 /* cpu.h -- what the files of the CPU back end share. Private to kernels/.
  *
- * A transpose goes through a small staging tile. A block of the input is transposed into the tile in cache (fill), and
- * the tile leaves for the output in whole 64-byte lines (lines). So the input is read in long row pieces, the output is
- * written in whole lines, and neither meets the few cache sets that a power-of-two pitch would squeeze a column into.
+ * A block of the input is transposed into a small tile in the cache (fill), and leaves the tile for the output in whole
+ * 64-byte lines (lines) while the next block is read into another tile: so memory is read in long row pieces and written in
+ * whole lines at the same time, and neither meets the few cache sets that a power-of-two pitch would squeeze a column into.
  */
 #ifndef TPD_CPU_H
 #define TPD_CPU_H
@@ -23,11 +23,25 @@ struct tpd_cpu_block {
     size_t itemsize;
 };
 
+/* A block that waits in its tile: `count` runs of `bytes`, pitch apart, that belong pitch_out apart at out. */
+struct tpd_cpu_waiting {
+    unsigned char *out, *staged;
+    size_t pitch_out, pitch, count, bytes;
+    ptrdiff_t remain;    /* bytes of each run from here to the end of its strip or panel; those past it only complete a line */
+    ptrdiff_t other;     /* bytes from this tile to the one of the next block */
+    size_t begins, ends; /* the run whose first, whose last line has bytes of others; or none */
+    bool first, last;    /* block of its strip or panel */
+    size_t run, at;      /* the next to go: run, and bytes of it that went */
+};
+
 /* The inner loops, in the best form that this processor runs. */
 struct tpd_cpu_ops {
     const char *name;
+    size_t vector_bytes; /* that one store of fill() writes */
     /* By log2 of the item size. Tile rows may lie back to back (dst_pitch == rows * itemsize). */
     void (*fill[TPD_CPU_WORDS])(const struct tpd_cpu_block *block);
+    /* About `bytes` of what waits go out, past the caches. */
+    void (*leave)(struct tpd_cpu_waiting *waiting, size_t bytes);
     /* Copies bytes, a multiple of TPD_CPU_LINE, to a line boundary; stream: past the caches. */
     void (*lines)(unsigned char *dst, const unsigned char *src, size_t bytes, bool stream);
     void (*publish)(void); /* streamed lines are visible to other threads afterwards */
@@ -35,53 +49,88 @@ struct tpd_cpu_ops {
 
 extern const struct tpd_cpu_ops tpd_cpu_portable;
 #if defined(__x86_64__)
-extern const struct tpd_cpu_ops tpd_cpu_avx2;
+extern const struct tpd_cpu_ops tpd_cpu_avx2, tpd_cpu_avx512;
+#elif defined(__aarch64__)
+extern const struct tpd_cpu_ops tpd_cpu_neon;
 #endif
+bool tpd_cpu_runs(const struct tpd_cpu_ops *ops); /* this processor does */
+/* The best of them that it runs. */
 const struct tpd_cpu_ops *tpd_cpu_ops(void);
 /* fill() for every other item size. */
 void tpd_cpu_fill_any(const struct tpd_cpu_block *block);
+
+/* What a thread has while it does pieces. */
+struct tpd_cpu_worker {
+    unsigned char *tile[2]; /* each of a plan's tile_bytes, on a line */
+    unsigned char *origin;  /* owns: where they lie, when on the heap */
+    unsigned next;          /* the tile of the next block */
+    struct tpd_cpu_waiting waiting;
+};
 
 /* One transpose, cut in pieces that any thread may do in any order. */
 struct tpd_cpu_plan {
     const struct tpd_cpu_ops *ops;
     void (*fill)(const struct tpd_cpu_block *block);
-    void (*piece)(const struct tpd_cpu_plan *plan, size_t index, unsigned char *tile);
+    void (*piece)(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker);
     const char *strategy; /* "copy", "blocked", "generic" */
     const unsigned char *in, *in_end;
     unsigned char *out;
     size_t rows, cols, batch, itemsize, bytes;
-    size_t block_rows, block_cols;              /* of one tile */
+    size_t block_rows, block_cols, pitch;       /* of one tile */
+    size_t step_rows, step_cols;                /* filled between two visits to the block that waits */
     size_t piece_rows, piece_cols, piece_batch; /* of one piece */
     size_t row_pieces, col_pieces, pieces;
-    bool panels; /* all rows of some columns leave the tile as one run */
+    size_t block_batch; /* matrices of one block, where it has whole ones */
+    size_t overlap;     /* rows that complete a strip's last lines; 0 where no line is shared */
+    size_t tile_bytes;  /* that each of a worker's tiles must have; 0: none is needed */
+    bool panels;        /* all rows of some columns leave the tile as one run */
     bool stream;
 };
 
-enum {
-    /* Bytes of staging tile that a piece needs, on a TPD_CPU_LINE boundary; on the stack of the thread that does it.
-     * Measured: 48 KiB and 256 KiB are slower, the first by a third on 8192 x 8192 float32. */
-    TPD_CPU_TILE_BYTES = 128 * 1024
+/* What the machine gives. */
+struct tpd_cpu_limits {
+    size_t stream_from_bytes; /* outputs of that size and more go past the caches */
+    size_t tile_bytes;        /* of one tile; TPD_CPU_TILE_LEAST or more */
 };
 
-/* The shape was checked and has items. stream_from_bytes: outputs of that size and more go past the caches. */
+enum {
+    TPD_CPU_TILE_LEAST = 16 * 1024,
+    TPD_CPU_TILE_MOST = 384 * 1024,
+    /* Below, a matrix is done by the calling thread: waking another costs more than it saves; one core moves this much in some
+     * 20 us. */
+    TPD_CPU_ALONE_BYTES = 256 * 1024
+};
+
+/* The shape was checked and has items. */
 void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, const struct tpd_matrix *matrix, const void *in,
-                  void *out, size_t stream_from_bytes);
+                  void *out, const struct tpd_cpu_limits *limits);
+/* The pieces' work. */
+void tpd_cpu_piece_staged(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker);
+void tpd_cpu_piece_direct(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker);
+void tpd_cpu_piece_straight(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker);
+void tpd_cpu_piece_copy(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker);
+/* After a thread's last piece: what waits in its tile leaves, and all that it wrote is visible to others. */
+void tpd_cpu_finish(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker);
+/* The whole plan in the calling thread. The worker may be empty where tile_bytes is 0. */
+void tpd_cpu_run(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker);
+
+/* A worker with tiles of its own, on the heap. Fails with TPD_NO_MEMORY. */
+enum tpd_status tpd_cpu_worker_init(struct tpd_cpu_worker *worker, size_t tile_bytes, struct tpd_error *error) TPD_CHECKED;
+void tpd_cpu_worker_fini(struct tpd_cpu_worker *worker);
+
 /* The process-wide pool: helper threads that do pieces beside the thread that called.
  * At most `threads` work at once, callers included: a helper steps back when callers alone are enough.
  * open() makes sure of threads - 1 helpers, as far as the system gives them; the last close() ends them. */
 enum { TPD_CPU_THREADS_MOST = 1024 };
 enum tpd_status tpd_cpu_pool_open(uint32_t threads, struct tpd_error *error) TPD_CHECKED;
 void tpd_cpu_pool_close(void);
-/* The whole plan, complete and published when it returns. At most `threads` at it, the caller included. */
-void tpd_cpu_pool_run(const struct tpd_cpu_plan *plan, uint32_t threads);
+/* The whole plan, complete and published when it returns. At most `threads` at it, the caller with its worker included. */
+void tpd_cpu_pool_run(const struct tpd_cpu_plan *plan, uint32_t threads, struct tpd_cpu_worker *worker);
 
-/* The machine: processors this process may use, the processor's name, memory. */
+/* The machine: processors this process may use, the processor's name, memory; what its caches are good for. */
 uint32_t tpd_cpu_cores(void);
 void tpd_cpu_model(char *name, size_t room);
 uint64_t tpd_cpu_memory_bytes(void);
-/* Bytes past which an output is streamed: what the last-level cache can be expected to hold. Asked once. */
-size_t tpd_cpu_stream_from_bytes(void);
-/* The whole plan in the calling thread. */
-void tpd_cpu_run(const struct tpd_cpu_plan *plan);
+struct tpd_cpu_limits tpd_cpu_machine(void);
 
 #endif

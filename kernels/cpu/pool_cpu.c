@@ -29,6 +29,7 @@ static struct {
     atomic_uint active;      /* callers and helpers at work */
     bool stop;
     pthread_t helper[TPD_CPU_THREADS_MOST];
+    struct tpd_cpu_worker worker[TPD_CPU_THREADS_MOST];
 } pool = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER, .left = PTHREAD_COND_INITIALIZER};
 
 /* Opening, growing and ending are one at a time; apart from pool.lock, which the threads being joined need. */
@@ -41,17 +42,15 @@ static bool crowded(uint32_t self) {
 }
 
 /* Pieces until there are none, or until callers need the core that this helper keeps busy. */
-static void take_pieces(struct work *work, bool helper) {
-    _Alignas(TPD_CPU_LINE) unsigned char tile[TPD_CPU_TILE_BYTES];
+static void take_pieces(struct work *work, bool helper, struct tpd_cpu_worker *worker) {
     const struct tpd_cpu_plan *plan = work->plan;
     while (!helper || !crowded(1)) {
         size_t piece = atomic_fetch_add_explicit(&work->next, 1, memory_order_relaxed);
         if (piece >= plan->pieces)
             break;
-        plan->piece(plan, piece, tile);
+        plan->piece(plan, piece, worker);
     }
-    if (plan->stream)
-        plan->ops->publish();
+    tpd_cpu_finish(plan, worker);
 }
 
 /* With the lock: a work that has pieces left and takes one more helper. */
@@ -64,8 +63,8 @@ static struct work *open_work(void) {
     return NULL;
 }
 
-static void *helper_main(void *unused) {
-    (void)unused;
+static void *helper_main(void *own) {
+    struct tpd_cpu_worker *worker = own;
     pthread_mutex_lock(&pool.lock);
     while (!pool.stop) {
         struct work *work = open_work();
@@ -76,7 +75,7 @@ static void *helper_main(void *unused) {
         work->helpers++;
         atomic_fetch_add_explicit(&pool.active, 1, memory_order_relaxed);
         pthread_mutex_unlock(&pool.lock);
-        take_pieces(work, true);
+        take_pieces(work, true, worker);
         pthread_mutex_lock(&pool.lock);
         atomic_fetch_sub_explicit(&pool.active, 1, memory_order_relaxed);
         if (--work->helpers == 0)
@@ -86,7 +85,7 @@ static void *helper_main(void *unused) {
     return NULL;
 }
 
-void tpd_cpu_pool_run(const struct tpd_cpu_plan *plan, uint32_t threads) {
+void tpd_cpu_pool_run(const struct tpd_cpu_plan *plan, uint32_t threads, struct tpd_cpu_worker *worker) {
     struct work work = {.plan = plan, .helpers_most = threads - 1};
     pthread_mutex_lock(&pool.lock);
     atomic_fetch_add_explicit(&pool.active, 1, memory_order_relaxed);
@@ -95,7 +94,7 @@ void tpd_cpu_pool_run(const struct tpd_cpu_plan *plan, uint32_t threads) {
     for (uint32_t i = 0; i < work.helpers_most && i + 1 < plan->pieces; i++)
         pthread_cond_signal(&pool.wake);
     pthread_mutex_unlock(&pool.lock);
-    take_pieces(&work, false);
+    take_pieces(&work, false, worker);
     pthread_mutex_lock(&pool.lock);
     struct work **at = &pool.works;
     while (*at != &work)
@@ -110,20 +109,24 @@ void tpd_cpu_pool_run(const struct tpd_cpu_plan *plan, uint32_t threads) {
 }
 
 /* Signals are the program's own: a helper takes none. */
-static int start_helper(pthread_t *thread) {
+static bool start_helper(uint32_t index) {
     sigset_t all, before;
+    if (tpd_cpu_worker_init(&pool.worker[index], tpd_cpu_machine().tile_bytes, NULL) != TPD_OK)
+        return false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int failed = pthread_create(thread, NULL, helper_main, NULL);
+    bool started = pthread_create(&pool.helper[index], NULL, helper_main, &pool.worker[index]) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failed;
+    if (!started)
+        tpd_cpu_worker_fini(&pool.worker[index]);
+    return started;
 }
 
 enum tpd_status tpd_cpu_pool_open(uint32_t threads, struct tpd_error *error) {
     enum tpd_status status = TPD_OK;
     pthread_mutex_lock(&door);
     while (pool.helpers + 1 < threads) {
-        if (start_helper(&pool.helper[pool.helpers]) != 0) {
+        if (!start_helper(pool.helpers)) {
             status = tpd_fail(error, TPD_NO_MEMORY,
                               "the system gives only %u of %u threads: lower cpu_threads or raise the limit on threads",
                               pool.helpers + 1, threads);
@@ -147,8 +150,10 @@ void tpd_cpu_pool_close(void) {
         pool.stop = true;
         pthread_cond_broadcast(&pool.wake);
         pthread_mutex_unlock(&pool.lock);
-        for (uint32_t i = 0; i < pool.helpers; i++)
+        for (uint32_t i = 0; i < pool.helpers; i++) {
             pthread_join(pool.helper[i], NULL);
+            tpd_cpu_worker_fini(&pool.worker[i]);
+        }
         pool.helpers = 0;
         atomic_store_explicit(&pool.threads, 0, memory_order_relaxed);
         pool.stop = false;

@@ -1,215 +1,246 @@
-/* transpose_blocked.c -- how a transpose is cut: pieces for threads, tiles for the cache, lines for the output. */
+/* transpose_blocked.c -- a piece, block by block: into a tile, and out of the other one.
+ *
+ * Reading waits for memory, and so does writing past the caches; done in turns they take the sum of both. So a block is filled
+ * in steps, and after each step a share of the block before it leaves: loads and stores are in flight together. What waits
+ * stays with the worker from piece to piece, until tpd_cpu_finish().
+ */
 #include <string.h>
 
 #include "kernels/cpu/cpu.h"
-
-enum {
-    PIECE_BYTES = 1024 * 1024, /* about; enough that taking a piece costs nothing beside doing it */
-    NARROW_BYTES = 1024,       /* output rows up to here leave the tile as one run; longer ones row by row */
-    RUN_BYTES = 512,           /* of an output row in a tile, where the input is wide */
-    STAGED_MOST = 256          /* bytes of an item up to which the tile pays */
-};
+#include "transposed/alloc.h"
 
 static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-static size_t up(size_t value, size_t step) {
-    return (value + step - 1) / step * step;
+/* A piece's matrices and its part of each. */
+struct part {
+    size_t first, end, r, rows, c, cols;
+};
+
+/* The blocks of a pass: what leaves, and how much of the new block is in the tile. */
+struct pass {
+    const struct tpd_cpu_plan *plan;
+    struct tpd_cpu_worker *worker;
+    size_t todo, done; /* bytes of the new block */
+    size_t due, sent;  /* bytes of the one that waits */
+};
+
+static struct pass begin(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker, size_t bytes) {
+    const struct tpd_cpu_waiting *waiting = &worker->waiting;
+    return (struct pass){.plan = plan, .worker = worker, .todo = bytes, .due = waiting->count * waiting->bytes};
 }
 
-/* The line in the tile that holds the first byte of staged: bytes that did not fill a line wait there for the next block. */
-static unsigned char *line_of(unsigned char *staged) {
-    return staged - ((uintptr_t)staged & (TPD_CPU_LINE - 1));
-}
-
-/* Sends staged bytes to out; both have the same place within a line. Only whole lines go, except at the run's two ends. */
-static void leave(const struct tpd_cpu_plan *plan, unsigned char *out, unsigned char *staged, size_t bytes, bool first,
-                  bool last) {
-    unsigned char *carry = line_of(staged);
-    size_t head = (size_t)(staged - carry);
-    if (head != 0 && first) {
-        size_t part = least(TPD_CPU_LINE - head, bytes);
-        memcpy(out, staged, part);
-        out += part, staged += part, bytes -= part;
-    } else {
-        out -= head, staged -= head, bytes += head;
+/* Fills a part of the worker's next tile step by step. Where tile rows lie back to back, the last rows go first: see
+ * fill_network.h. */
+static void fill(struct pass *pass, const struct tpd_cpu_block *part) {
+    const struct tpd_cpu_plan *plan = pass->plan;
+    const size_t size = plan->itemsize;
+    struct tpd_cpu_block step = *part;
+    const size_t groups = (part->rows - 1) / plan->step_rows + 1;
+    for (size_t i = 0; i < groups; i++) {
+        const size_t r = (plan->panels ? groups - 1 - i : i) * plan->step_rows;
+        step.rows = least(plan->step_rows, part->rows - r);
+        for (size_t c = 0; c < part->cols; c += plan->step_cols) {
+            step.cols = least(plan->step_cols, part->cols - c);
+            step.src = part->src + r * part->src_pitch + c * size;
+            step.dst = part->dst + c * part->dst_pitch + r * size;
+            plan->fill(&step);
+            pass->done += step.rows * step.cols * size;
+            size_t share = (size_t)((double)pass->due * ((double)pass->done / (double)pass->todo));
+            if (share > pass->sent)
+                plan->ops->leave(&pass->worker->waiting, share - pass->sent);
+            pass->sent = share;
+        }
     }
-    size_t whole = bytes & ~(size_t)(TPD_CPU_LINE - 1), rest = bytes - whole;
-    plan->ops->lines(out, staged, whole, plan->stream);
-    if (last)
-        memcpy(out + whole, staged + whole, rest);
-    else if (rest != 0)
-        memcpy(carry, staged + whole, rest);
 }
 
-/* Long output rows: a strip of the input's columns, block by block downwards; every tile row feeds one output row. */
+/* The tile is full: the rest of what waited goes, and the new block waits. */
+static void end(struct pass *pass, const struct tpd_cpu_waiting *filled) {
+    struct tpd_cpu_worker *worker = pass->worker;
+    pass->plan->ops->leave(&worker->waiting, SIZE_MAX);
+    worker->waiting = *filled;
+    worker->waiting.other = worker->tile[worker->next ^ 1] - worker->tile[worker->next];
+    worker->next ^= 1;
+}
+
+static unsigned char *staging(const struct tpd_cpu_worker *worker) {
+    return worker->tile[worker->next] + TPD_CPU_LINE;
+}
+
+/* Long output rows: a strip of the input's columns, block by block downwards; every tile row feeds one output row. An output
+ * row's last line is completed by `overlap` rows more: below the strip, or, at the matrix's end, from the top of the next
+ * column, which is where the output goes on. */
 static void strip(const struct tpd_cpu_plan *plan, size_t matrix, size_t r, size_t rows, size_t c, size_t cols,
-                  unsigned char *tile) {
+                  struct tpd_cpu_worker *worker) {
     const size_t size = plan->itemsize, pitch_out = plan->rows * size, pitch_in = plan->cols * size;
     const unsigned char *in = plan->in + matrix * plan->rows * pitch_in + c * size;
     unsigned char *out = plan->out + (matrix * plan->cols + c) * pitch_out;
-    /* The tile's pitch differs from the output's by whole lines, so that every tile row has its output row's place within
-     * a line; and it is an odd number of lines (but for that), so that a tile column meets all cache sets. */
-    size_t pitch = up(plan->block_rows * size + TPD_CPU_LINE + TPD_CPU_SLACK, TPD_CPU_LINE);
-    pitch += (pitch & TPD_CPU_LINE) == 0 ? TPD_CPU_LINE : 0;
-    pitch += pitch_out & (TPD_CPU_LINE - 1);
-    const size_t end = r + rows;
-    for (size_t at = r; at < end; at += plan->block_rows) {
-        size_t height = least(plan->block_rows, end - at);
-        unsigned char *staged = tile + ((uintptr_t)(out + at * size) & (TPD_CPU_LINE - 1));
-        const struct tpd_cpu_block block = {.dst = staged,
-                                            .dst_pitch = pitch,
-                                            .src = in + at * pitch_in,
+    const bool top = r == 0, bottom = r + rows == plan->rows;
+    const size_t last = r + rows + plan->overlap;
+    for (size_t at = r, height; at < last; at += height) {
+        const bool wraps = at >= plan->rows;
+        height = least(plan->block_rows, (wraps || !bottom ? last : plan->rows) - at);
+        struct pass pass = begin(plan, worker, height * cols * size);
+        const struct tpd_cpu_block block = {.dst = staging(worker),
+                                            .dst_pitch = plan->pitch,
+                                            .src = wraps ? in + (at - plan->rows) * pitch_in + size : in + at * pitch_in,
                                             .src_end = plan->in_end,
                                             .src_pitch = pitch_in,
                                             .rows = height,
-                                            .cols = cols,
+                                            .cols = wraps && c + cols == plan->cols ? cols - 1 : cols,
                                             .itemsize = size};
-        plan->fill(&block);
-        for (size_t i = 0; i < cols; i++)
-            leave(plan, out + i * pitch_out + at * size, staged + i * pitch, height * size, at == r, at + height == end);
+        if (block.cols != 0) /* after the last column comes nothing of this matrix */
+            fill(&pass, &block);
+        const struct tpd_cpu_waiting filled = {.out = out + at * size,
+                                               .staged = staging(worker),
+                                               .pitch_out = pitch_out,
+                                               .pitch = plan->pitch,
+                                               .count = cols,
+                                               .bytes = height * size,
+                                               .remain = (ptrdiff_t)((r + rows) * size) - (ptrdiff_t)(at * size),
+                                               .begins = top && c == 0 ? 0 : SIZE_MAX,
+                                               .ends = bottom && c + cols == plan->cols ? cols - 1 : SIZE_MAX,
+                                               .first = at == r,
+                                               .last = at + height == last};
+        end(&pass, &filled);
     }
 }
 
-/* Short output rows: all rows of some columns make one run of the output. */
-static void panel(const struct tpd_cpu_plan *plan, size_t matrix, size_t c, size_t cols, unsigned char *tile) {
+/* Short output rows: all rows of some columns, or some whole matrices, make one run of the output. */
+static void panel(const struct tpd_cpu_plan *plan, const struct part *part, struct tpd_cpu_worker *worker) {
     const size_t size = plan->itemsize, pitch_out = plan->rows * size, pitch_in = plan->cols * size;
-    const unsigned char *in = plan->in + matrix * plan->rows * pitch_in;
-    unsigned char *out = plan->out + matrix * plan->cols * pitch_out;
-    const size_t end = c + cols;
-    for (size_t at = c; at < end; at += plan->block_cols) {
-        size_t width = least(plan->block_cols, end - at);
-        unsigned char *run = out + at * pitch_out;
-        unsigned char *staged = tile + ((uintptr_t)run & (TPD_CPU_LINE - 1));
-        const struct tpd_cpu_block block = {.dst = staged,
-                                            .dst_pitch = pitch_out,
-                                            .src = in + at * size,
-                                            .src_end = plan->in_end,
-                                            .src_pitch = pitch_in,
-                                            .rows = plan->rows,
-                                            .cols = width,
-                                            .itemsize = size};
-        plan->fill(&block);
-        leave(plan, run, staged, width * pitch_out, at == c, at + width == end);
+    const size_t one = plan->cols * pitch_out, whole = part->cols * pitch_out * (part->end - part->first);
+    const size_t width = least(plan->block_cols, part->cols);
+    unsigned char *const run = plan->out + part->first * one + part->c * pitch_out;
+    size_t gone = 0;
+    for (size_t first = part->first; first < part->end; first += plan->block_batch)
+        for (size_t c = part->c; c < part->c + part->cols; c += width) {
+            const size_t count = least(plan->block_batch, part->end - first), cols = least(width, part->c + part->cols - c);
+            const size_t bytes = count * cols * pitch_out;
+            struct pass pass = begin(plan, worker, bytes);
+            for (size_t i = 0; i < count; i++) {
+                const struct tpd_cpu_block block = {.dst = staging(worker) + i * cols * pitch_out,
+                                                    .dst_pitch = pitch_out,
+                                                    .src = plan->in + (first + i) * one + c * size,
+                                                    .src_end = plan->in_end,
+                                                    .src_pitch = pitch_in,
+                                                    .rows = plan->rows,
+                                                    .cols = cols,
+                                                    .itemsize = size};
+                fill(&pass, &block);
+            }
+            const struct tpd_cpu_waiting filled = {.out = run + gone,
+                                                   .staged = staging(worker),
+                                                   .count = 1,
+                                                   .bytes = bytes,
+                                                   .remain = (ptrdiff_t)(whole - gone),
+                                                   .first = gone == 0,
+                                                   .last = gone + bytes == whole};
+            end(&pass, &filled);
+            gone += bytes;
+        }
+}
+
+static struct part part_of(const struct tpd_cpu_plan *plan, size_t index) {
+    struct part part;
+    part.r = index % plan->row_pieces * plan->piece_rows;
+    part.c = index / plan->row_pieces % plan->col_pieces * plan->piece_cols;
+    part.first = index / plan->row_pieces / plan->col_pieces * plan->piece_batch;
+    part.rows = least(plan->piece_rows, plan->rows - part.r);
+    part.cols = least(plan->piece_cols, plan->cols - part.c);
+    part.end = part.first + least(plan->piece_batch, plan->batch - part.first);
+    return part;
+}
+
+void tpd_cpu_piece_staged(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker) {
+    const struct part part = part_of(plan, index);
+    if (plan->panels) {
+        panel(plan, &part, worker);
+        return;
+    }
+    for (size_t matrix = part.first; matrix < part.end; matrix++)
+        for (size_t at = 0; at < part.cols; at += plan->block_cols)
+            strip(plan, matrix, part.r, part.rows, part.c + at, least(plan->block_cols, part.cols - at), worker);
+}
+
+/* Small matrices need no tile: everything is in the cache. The last columns go item by item, because fill() may write past the
+ * last one's end. */
+void tpd_cpu_piece_direct(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker) {
+    const struct part part = part_of(plan, index);
+    const size_t size = plan->itemsize, pitch_out = plan->rows * size, pitch_in = plan->cols * size;
+    const size_t exact = least(part.cols, (TPD_CPU_SLACK - 1) / pitch_out + 1);
+    const size_t careful = pitch_out % TPD_CPU_LINE != 0 ? exact : 0;
+    (void)worker;
+    for (size_t matrix = part.first; matrix < part.end; matrix++) {
+        struct tpd_cpu_block block = {
+            .dst_pitch = pitch_out, .src_end = plan->in_end, .src_pitch = pitch_in, .rows = plan->rows, .itemsize = size};
+        const unsigned char *in = plan->in + matrix * plan->cols * pitch_out;
+        unsigned char *out = plan->out + matrix * plan->cols * pitch_out;
+        const size_t end = part.c + part.cols - careful;
+        for (size_t c = part.c; c < end; c += plan->block_cols) {
+            block.cols = least(plan->block_cols, end - c);
+            block.src = in + c * size;
+            block.dst = out + c * pitch_out;
+            plan->fill(&block);
+        }
+        block.cols = careful;
+        block.src = in + end * size;
+        block.dst = out + end * pitch_out;
+        if (careful != 0)
+            tpd_cpu_fill_any(&block);
     }
 }
 
 /* Big items are lines by themselves. */
-static void straight(const struct tpd_cpu_plan *plan, size_t matrix, size_t r, size_t rows, size_t c, size_t cols) {
+void tpd_cpu_piece_straight(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker) {
+    const struct part part = part_of(plan, index);
     const size_t size = plan->itemsize;
-    for (size_t i = 0; i < cols; i++)
-        for (size_t j = 0; j < rows; j++)
-            memcpy(plan->out + ((matrix * plan->cols + c + i) * plan->rows + r + j) * size,
-                   plan->in + ((matrix * plan->rows + r + j) * plan->cols + c + i) * size, size);
+    (void)worker;
+    for (size_t matrix = part.first; matrix < part.end; matrix++)
+        for (size_t c = part.c; c < part.c + part.cols; c++)
+            for (size_t r = part.r; r < part.r + part.rows; r++)
+                memcpy(plan->out + ((matrix * plan->cols + c) * plan->rows + r) * size,
+                       plan->in + ((matrix * plan->rows + r) * plan->cols + c) * size, size);
 }
 
-static void piece_blocked(const struct tpd_cpu_plan *plan, size_t index, unsigned char *tile) {
-    const size_t r = index % plan->row_pieces * plan->piece_rows;
-    const size_t c = index / plan->row_pieces % plan->col_pieces * plan->piece_cols;
-    const size_t first = index / plan->row_pieces / plan->col_pieces * plan->piece_batch;
-    const size_t rows = least(plan->piece_rows, plan->rows - r), cols = least(plan->piece_cols, plan->cols - c);
-    const size_t count = least(plan->piece_batch, plan->batch - first);
-    for (size_t matrix = first; matrix < first + count; matrix++) {
-        if (plan->itemsize > STAGED_MOST)
-            straight(plan, matrix, r, rows, c, cols);
-        else if (plan->panels)
-            panel(plan, matrix, c, cols, tile);
-        else
-            for (size_t at = 0; at < cols; at += plan->block_cols)
-                strip(plan, matrix, r, rows, c + at, least(plan->block_cols, cols - at), tile);
-    }
-}
-
-static void piece_copy(const struct tpd_cpu_plan *plan, size_t index, unsigned char *tile) {
-    (void)tile;
-    const unsigned char *in = plan->in + index * PIECE_BYTES;
-    unsigned char *out = plan->out + index * PIECE_BYTES;
-    size_t bytes = least(PIECE_BYTES, plan->bytes - index * PIECE_BYTES);
+void tpd_cpu_piece_copy(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker) {
+    const unsigned char *in = plan->in + index * plan->piece_cols;
+    unsigned char *out = plan->out + index * plan->piece_cols;
+    size_t bytes = least(plan->piece_cols, plan->bytes - index * plan->piece_cols);
     size_t head = least((size_t) - (uintptr_t)out & (TPD_CPU_LINE - 1), bytes),
            whole = (bytes - head) & ~(size_t)(TPD_CPU_LINE - 1);
+    (void)worker;
     memcpy(out, in, head);
     plan->ops->lines(out + head, in + head, whole, plan->stream);
     memcpy(out + head + whole, in + head + whole, bytes - head - whole);
 }
 
-/* Tile rows and columns for the shape. Every block but a strip's last has to fill whole lines of each tile row. */
-static void choose_block(struct tpd_cpu_plan *plan) {
-    const size_t size = plan->itemsize, run = plan->rows * size;
-    const size_t room = TPD_CPU_TILE_BYTES - TPD_CPU_LINE - TPD_CPU_SLACK;
-    const size_t step = size < 16 ? 16 / size : 1; /* columns a vector takes; 5 bytes: 3, which is as good as any */
-    plan->panels = run <= NARROW_BYTES || run <= room / plan->cols;
-    if (plan->panels) {
-        plan->block_rows = plan->rows;
-        plan->block_cols = least(plan->cols, room / run);
-    } else {
-        const size_t gaps = 5 * TPD_CPU_LINE;                                  /* most that a tile row's pitch adds */
-        const size_t grain = TPD_CPU_LINE / least(size & -size, TPD_CPU_LINE); /* the fewest items that are whole lines */
-        size_t bytes = RUN_BYTES;
-        if (plan->cols < room / (bytes + gaps))
-            bytes = room / plan->cols - gaps;
-        plan->block_rows = bytes / size < grain ? grain : bytes / size / grain * grain;
-        plan->block_cols = least(plan->cols, room / (plan->block_rows * size + gaps));
-    }
-    if (plan->block_cols < plan->cols && plan->block_cols > step)
-        plan->block_cols -= plan->block_cols % step;
-}
-
-static void choose_pieces(struct tpd_cpu_plan *plan) {
-    const size_t size = plan->itemsize, one = plan->rows * plan->cols * size;
-    plan->piece_rows = plan->rows;
-    plan->piece_cols = plan->cols;
-    plan->piece_batch = 1;
-    if (one <= PIECE_BYTES / 2)
-        plan->piece_batch = PIECE_BYTES / one;
-    else if (plan->panels)
-        plan->piece_cols = least(plan->cols, up(PIECE_BYTES / (plan->rows * size) + 1, plan->block_cols));
-    else {
-        plan->piece_cols = plan->block_cols;
-        plan->piece_rows = least(plan->rows, up(PIECE_BYTES / (plan->block_cols * size) + 1, plan->block_rows));
-    }
-    plan->row_pieces = (plan->rows - 1) / plan->piece_rows + 1;
-    plan->col_pieces = (plan->cols - 1) / plan->piece_cols + 1;
-    plan->pieces = plan->row_pieces * plan->col_pieces * ((plan->batch - 1) / plan->piece_batch + 1);
-}
-
-void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, const struct tpd_matrix *matrix, const void *in,
-                  void *out, size_t stream_from_bytes) {
-    const size_t size = matrix->itemsize;
-    memset(plan, 0, sizeof *plan);
-    plan->ops = ops;
-    plan->in = in;
-    plan->out = out;
-    plan->rows = matrix->rows;
-    plan->cols = matrix->cols;
-    plan->batch = matrix->batch;
-    plan->itemsize = size;
-    plan->bytes = plan->rows * plan->cols * plan->batch * size;
-    plan->in_end = plan->in + plan->bytes;
-    plan->stream = plan->bytes >= stream_from_bytes;
-    if (tpd_matrix_is_relabel(matrix)) {
-        plan->strategy = "copy";
-        plan->piece = piece_copy;
-        plan->pieces = (plan->bytes - 1) / PIECE_BYTES + 1;
-        return;
-    }
-    bool word = size <= 16 && (size & (size - 1)) == 0;
-    plan->strategy = word ? "blocked" : "generic";
-    plan->fill = word ? plan->ops->fill[__builtin_ctzl(size)] : tpd_cpu_fill_any;
-    plan->piece = piece_blocked;
-    if (size <= STAGED_MOST) {
-        choose_block(plan);
-    } else {
-        plan->block_rows = least(plan->rows, 16);
-        plan->block_cols = least(plan->cols, 16);
-    }
-    choose_pieces(plan);
-}
-
-void tpd_cpu_run(const struct tpd_cpu_plan *plan) {
-    _Alignas(TPD_CPU_LINE) unsigned char tile[TPD_CPU_TILE_BYTES];
-    for (size_t i = 0; i < plan->pieces; i++)
-        plan->piece(plan, i, tile);
+void tpd_cpu_finish(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker) {
+    plan->ops->leave(&worker->waiting, SIZE_MAX);
+    worker->waiting = (struct tpd_cpu_waiting){0};
     if (plan->stream)
         plan->ops->publish();
+}
+
+void tpd_cpu_run(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker) {
+    for (size_t i = 0; i < plan->pieces; i++)
+        plan->piece(plan, i, worker);
+    tpd_cpu_finish(plan, worker);
+}
+
+/* Both tiles and the slack between them, on a line. */
+enum tpd_status tpd_cpu_worker_init(struct tpd_cpu_worker *worker, size_t tile_bytes, struct tpd_error *error) {
+    memset(worker, 0, sizeof *worker);
+    worker->origin = tpd_alloc(2 * tile_bytes + TPD_CPU_LINE);
+    if (worker->origin == NULL)
+        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for the CPU's tiles (%zu bytes)", 2 * tile_bytes);
+    worker->tile[0] = worker->origin + ((size_t) - (uintptr_t)worker->origin & (TPD_CPU_LINE - 1));
+    worker->tile[1] = worker->tile[0] + tile_bytes;
+    return TPD_OK;
+}
+
+void tpd_cpu_worker_fini(struct tpd_cpu_worker *worker) {
+    tpd_free(worker->origin);
+    memset(worker, 0, sizeof *worker);
 }

@@ -18,21 +18,7 @@ static inline __attribute__((always_inline)) void fill(const struct tpd_cpu_bloc
     }
 }
 
-static void fill_1(const struct tpd_cpu_block *block) {
-    fill(block, 1);
-}
-static void fill_2(const struct tpd_cpu_block *block) {
-    fill(block, 2);
-}
-static void fill_4(const struct tpd_cpu_block *block) {
-    fill(block, 4);
-}
-static void fill_8(const struct tpd_cpu_block *block) {
-    fill(block, 8);
-}
-static void fill_16(const struct tpd_cpu_block *block) {
-    fill(block, 16);
-}
+#include "kernels/cpu/fill_sizes.h"
 
 void tpd_cpu_fill_any(const struct tpd_cpu_block *block) {
     switch (block->itemsize) { /* records that are often met; the rest pays for a call an item */
@@ -56,19 +42,15 @@ void tpd_cpu_fill_any(const struct tpd_cpu_block *block) {
     }
 }
 
-static void lines(unsigned char *dst, const unsigned char *src, size_t bytes, bool stream) {
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE void line_out(unsigned char *dst, const unsigned char *src, bool stream) {
     (void)stream;
-    memcpy(dst, src, bytes);
+    memcpy(dst, src, TPD_CPU_LINE);
 }
+
+#include "kernels/cpu/leave.h"
 
 static void publish(void) {}
 
-const struct tpd_cpu_ops tpd_cpu_portable = {"portable", {fill_1, fill_2, fill_4, fill_8, fill_16}, lines, publish};
-
-const struct tpd_cpu_ops *tpd_cpu_ops(void) {
-#if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2"))
-        return &tpd_cpu_avx2;
-#endif
-    return &tpd_cpu_portable;
-}
+const struct tpd_cpu_ops tpd_cpu_portable = {"portable", 16, FILL_SIZES, leave, copy_lines, publish};

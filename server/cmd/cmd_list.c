@@ -76,7 +76,11 @@ static void device_json(struct tpd_buf *out, const struct tpd_device_info *info)
         (void)tpd_buf_format(out, "\"%" PRIu32 ".%" PRIu32 "\"", info->compute_capability / 10, info->compute_capability % 10);
     else
         (void)tpd_buf_text(out, "null");
-    (void)tpd_buf_format(out, ",\"multiprocessors\":%" PRIu32 "}", info->multiprocessors);
+    (void)tpd_buf_format(out, ",\"multiprocessors\":%" PRIu32 ",\"instructions\":", info->multiprocessors);
+    if (info->instructions != NULL)
+        (void)tpd_buf_format(out, "\"%s\"}", info->instructions);
+    else
+        (void)tpd_buf_text(out, "null}");
 }
 
 int tpd_cmd_devices(int argc, char **argv) {
@@ -99,7 +103,8 @@ int tpd_cmd_devices(int argc, char **argv) {
                 device_json(&out, &info);
                 comma = ",";
             } else {
-                (void)tpd_buf_format(&out, "%-10s %-8s %s%s%s\n", info.id, tpd_device_state_name(info.state), info.name,
+                (void)tpd_buf_format(&out, "%-10s %-8s %s%s%s%s%s\n", info.id, tpd_device_state_name(info.state), info.name,
+                                     info.instructions != NULL ? ", " : "", info.instructions != NULL ? info.instructions : "",
                                      info.name[0] != '\0' && info.reason[0] != '\0' ? ": " : "", info.reason);
             }
         }

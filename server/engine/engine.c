@@ -129,6 +129,7 @@ enum tpd_status tpd_engine_create_with(const struct tpd_config *config, const st
         status = tpd_host_pool_create(budget, gpu != NULL ? gpu->backend : NULL, &made->pool, error);
     }
     if (status == TPD_OK) {
+        tpd_host_pool_huge_pages(made->pool, config->huge_pages != 0);
         tpd_engine_tune(made);
         status = start_threads(made, error);
     }

@@ -35,6 +35,7 @@ struct tpd_host_pool {
     struct tpd_memory memory; /* first: a struct tpd_memory * is a struct tpd_host_pool * */
     const struct tpd_backend *pinning;
     uint64_t budget_bytes;
+    bool huge_pages;
     pthread_mutex_t lock; /* guards all below */
     uint64_t used_bytes;  /* charged: blocks that are out, and what is set aside for more of them */
     uint64_t given_bytes; /* blocks that are out, by what was asked for */
@@ -56,7 +57,7 @@ static uint32_t class_of(size_t bytes, size_t *capacity_bytes) {
     return 8 * (exponent - 10) + (uint32_t)step - 8;
 }
 
-static void *map(size_t whole_bytes) {
+static void *map(size_t whole_bytes, bool huge_pages) {
     unsigned char *wide = mmap(NULL, whole_bytes + HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (wide == MAP_FAILED)
         return NULL;
@@ -66,7 +67,8 @@ static void *map(size_t whole_bytes) {
         (void)munmap(wide, head);
     if (head != HUGE_BYTES)
         (void)munmap(wide + head + whole_bytes, HUGE_BYTES - head);
-    (void)madvise(wide + head, whole_bytes, MADV_HUGEPAGE); /* a kernel without huge pages works, more slowly */
+    /* A kernel without huge pages works, more slowly; one that gives them to everybody is told when they are not wanted. */
+    (void)madvise(wide + head, whole_bytes, huge_pages ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     return wide + head;
 }
 
@@ -80,7 +82,7 @@ static struct slab *slab_make(const struct tpd_host_pool *pool, size_t capacity_
     }
     if (slab == NULL && capacity_bytes >= MAPPED_LEAST) {
         whole_bytes = (whole_bytes + MAP_ROUND_BYTES - 1) & ~(size_t)(MAP_ROUND_BYTES - 1);
-        slab = map(whole_bytes);
+        slab = map(whole_bytes, pool->huge_pages);
         kind = KIND_MAPPED;
     }
     if (slab == NULL && capacity_bytes < MAPPED_LEAST) {
@@ -298,9 +300,14 @@ enum tpd_status tpd_host_pool_create(uint64_t budget_bytes, const struct tpd_bac
     made->memory.acquire = pool_acquire;
     made->memory.release = pool_release;
     made->budget_bytes = budget_bytes;
+    made->huge_pages = true;
     made->pinning = pinning != NULL && pinning->host_alloc != NULL ? pinning : NULL;
     *pool = made;
     return TPD_OK;
+}
+
+void tpd_host_pool_huge_pages(struct tpd_host_pool *pool, bool wanted) {
+    pool->huge_pages = wanted;
 }
 
 void tpd_host_pool_destroy(struct tpd_host_pool *pool) {

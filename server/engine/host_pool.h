@@ -23,6 +23,8 @@ struct tpd_host_pool_counts {
 /* pinning: the back end whose host_alloc() gives page-locked memory, or NULL. Fails with TPD_NO_MEMORY. */
 enum tpd_status tpd_host_pool_create(uint64_t budget_bytes, const struct tpd_backend *pinning, struct tpd_host_pool **pool,
                                      struct tpd_error *error) TPD_CHECKED;
+/* Whether mapped blocks ask for huge pages (they do unless told), from the next one made on. Before the first thread. */
+void tpd_host_pool_huge_pages(struct tpd_host_pool *pool, bool wanted);
 void tpd_host_pool_destroy(struct tpd_host_pool *pool); /* NULL is ignored */
 struct tpd_memory *tpd_host_pool_memory(struct tpd_host_pool *pool);
 uint64_t tpd_host_pool_budget(const struct tpd_host_pool *pool);

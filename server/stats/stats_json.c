@@ -120,7 +120,9 @@ static void add_devices(struct tpd_engine *engine, struct tpd_buf *out) {
                                  info.compute_capability % 10);
         else
             add_text(out, ",\"compute_capability\":null");
-        (void)tpd_buf_format(out, ",\"multiprocessors\":%" PRIu32 ",\"lanes\":%" PRIu32, info.multiprocessors, info.lanes);
+        (void)tpd_buf_format(out, ",\"multiprocessors\":%" PRIu32 ",", info.multiprocessors);
+        add_string(out, "instructions", info.instructions);
+        (void)tpd_buf_format(out, ",\"lanes\":%" PRIu32, info.lanes);
         const bool has_ways = info.driver_version != 0, has_panels = has_ways && info.panels_least_bytes != UINT64_MAX;
         (void)tpd_buf_format(out, ",\"mapped_most_bytes\":%s", has_ways ? "" : "null");
         if (has_ways)

@@ -30,9 +30,8 @@ START_TEST(cases_are_right) {
 }
 END_TEST
 
-/* Both forms of the inner loops, streamed or not, whatever processor this is. */
-static void prove(const struct tpd_cpu_ops *ops, size_t stream_from_bytes, const struct tpd_matrix *matrix, size_t misalign_in,
-                  size_t misalign_out) {
+static void prove(const struct tpd_cpu_ops *ops, const struct tpd_cpu_limits *limits, const struct tpd_matrix *matrix,
+                  size_t misalign_in, size_t misalign_out) {
     uint64_t bytes;
     ck_assert_ok(tpd_matrix_bytes(matrix, &bytes, &error), error);
     struct tpd_guarded in = tpd_guarded_make(bytes, misalign_in), out = tpd_guarded_make(bytes, misalign_out);
@@ -41,11 +40,15 @@ static void prove(const struct tpd_cpu_ops *ops, size_t stream_from_bytes, const
     tpd_random_fill(in.data, bytes, matrix->rows * 131 + matrix->cols * 7 + matrix->itemsize);
     tpd_transpose_ref(matrix, in.data, expected);
     struct tpd_cpu_plan plan;
-    tpd_cpu_plan(&plan, ops, matrix, in.data, out.data, stream_from_bytes);
-    tpd_cpu_run(&plan);
-    ck_assert_msg(memcmp(out.data, expected, bytes) == 0, "%s: %llu x %llu x %llu of %u bytes, in + %zu, out + %zu, stream %zu",
-                  ops->name, (unsigned long long)matrix->batch, (unsigned long long)matrix->rows,
-                  (unsigned long long)matrix->cols, matrix->itemsize, misalign_in, misalign_out, stream_from_bytes);
+    _Alignas(TPD_CPU_LINE) static unsigned char tiles[2][TPD_CPU_TILE_MOST];
+    struct tpd_cpu_worker worker = {.tile = {tiles[0], tiles[1]}};
+    tpd_cpu_plan(&plan, ops, matrix, in.data, out.data, limits);
+    ck_assert_uint_le(plan.tile_bytes, limits->tile_bytes);
+    tpd_cpu_run(&plan, &worker);
+    ck_assert_msg(memcmp(out.data, expected, bytes) == 0,
+                  "%s: %llu x %llu x %llu of %u bytes, in + %zu, out + %zu, stream %zu, tile %zu", ops->name,
+                  (unsigned long long)matrix->batch, (unsigned long long)matrix->rows, (unsigned long long)matrix->cols,
+                  matrix->itemsize, misalign_in, misalign_out, limits->stream_from_bytes, limits->tile_bytes);
     tpd_guarded_check(&in);
     tpd_guarded_check(&out);
     tpd_guarded_free(&in);
@@ -53,11 +56,25 @@ static void prove(const struct tpd_cpu_ops *ops, size_t stream_from_bytes, const
     free(expected);
 }
 
+/* The inner loops that this processor runs, all of them. */
+static const struct tpd_cpu_ops *const every_ops[] = {
+    &tpd_cpu_portable,
+#if defined(__x86_64__)
+    &tpd_cpu_avx2,
+    &tpd_cpu_avx512,
+#elif defined(__aarch64__)
+    &tpd_cpu_neon,
+#endif
+};
+
+/* Each streamed or not, in the smallest tile and in the largest. */
 static void prove_all(const struct tpd_matrix *matrix, size_t misalign_in, size_t misalign_out) {
-    prove(&tpd_cpu_portable, SIZE_MAX, matrix, misalign_in, misalign_out);
-    if (tpd_cpu_ops() != &tpd_cpu_portable) {
-        prove(tpd_cpu_ops(), SIZE_MAX, matrix, misalign_in, misalign_out);
-        prove(tpd_cpu_ops(), 0, matrix, misalign_in, misalign_out);
+    for (size_t i = 0; i < sizeof every_ops / sizeof *every_ops; i++) {
+        if (!tpd_cpu_runs(every_ops[i]))
+            continue;
+        prove(every_ops[i], &(struct tpd_cpu_limits){SIZE_MAX, TPD_CPU_TILE_MOST}, matrix, misalign_in, misalign_out);
+        prove(every_ops[i], &(struct tpd_cpu_limits){0, TPD_CPU_TILE_MOST}, matrix, misalign_in, misalign_out);
+        prove(every_ops[i], &(struct tpd_cpu_limits){0, TPD_CPU_TILE_LEAST}, matrix, misalign_in, misalign_out);
     }
 }
 
@@ -185,6 +202,7 @@ START_TEST(describes_itself) {
     ck_assert_str_eq(info.kind, "cpu");
     ck_assert_uint_gt(strlen(info.name), 0);
     ck_assert_str_eq(info.reason, "");
+    ck_assert_str_eq(info.instructions, tpd_cpu_ops()->name);
     ck_assert_int_eq(info.state, TPD_STATE_READY);
     ck_assert_uint_gt(info.memory_total_bytes, 1u << 20);
     ck_assert_uint_eq(info.multiprocessors, 2);

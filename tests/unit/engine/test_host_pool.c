@@ -1,5 +1,6 @@
 /* test_host_pool.c -- the budget, the recycling and the shape of blocks. */
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -221,6 +222,42 @@ START_TEST(default_is_part_of_the_machine) {
 }
 END_TEST
 
+/* What the kernel was told of the mapping that holds data: "hg" huge pages wanted, "nh" not; false where it does not say. */
+static bool flags_of(const unsigned char *data, char *flags, size_t room) {
+    char line[512];
+    bool inside = false, found = false;
+    FILE *file = fopen("/proc/self/smaps", "re");
+    while (!found && file != NULL && fgets(line, sizeof line, file) != NULL) {
+        unsigned long from, to;
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            inside = (uintptr_t)data >= from && (uintptr_t)data < to;
+        found = inside && strncmp(line, "VmFlags:", 8) == 0;
+    }
+    if (found)
+        (void)snprintf(flags, room, "%s", line);
+    if (file != NULL)
+        (void)fclose(file);
+    return found;
+}
+
+START_TEST(huge_pages_are_asked_for) {
+    char flags[512];
+    struct tpd_host_pool *pool = make(64 << 20, NULL);
+    struct tpd_block with = take(pool, 8 << 20), without;
+    tpd_host_pool_huge_pages(pool, false);
+    without = take(pool, 8 << 20);
+    memset(without.data, 1, without.bytes);
+    if (access("/sys/kernel/mm/transparent_hugepage/enabled", R_OK) == 0 && flags_of(with.data, flags, sizeof flags)) {
+        ck_assert_msg(strstr(flags, " hg") != NULL && strstr(flags, " nh") == NULL, "%s", flags);
+        ck_assert(flags_of(without.data, flags, sizeof flags));
+        ck_assert_msg(strstr(flags, " hg") == NULL && strstr(flags, " nh") != NULL, "%s", flags);
+    }
+    tpd_block_release(&with);
+    tpd_block_release(&without);
+    tpd_host_pool_destroy(pool);
+}
+END_TEST
+
 static Suite *suite(void) {
     Suite *made = suite_create("host_pool");
     TCase *tests = tcase_create("host_pool");
@@ -233,6 +270,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, no_memory_gives_the_charge_back);
     tcase_add_test(tests, pinned_where_there_is_a_gpu);
     tcase_add_test(tests, grow_moves);
+    tcase_add_test(tests, huge_pages_are_asked_for);
     tcase_add_test(tests, threads_share_it);
     tcase_add_test(tests, default_is_part_of_the_machine);
     suite_add_tcase(made, tests);
