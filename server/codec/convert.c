@@ -12,7 +12,7 @@ static enum tpd_status fail_cell(const struct tpd_payload *payload, uint64_t ind
                                  const char *why, struct tpd_error *error) {
     const struct tpd_cell *cells = (const struct tpd_cell *)(const void *)payload->items.data;
     const struct tpd_matrix *m = &payload->matrix;
-    uint64_t offset = cells[index].place >> 24, bytes = cells[index].place & TPD_CELL_BYTES_MOST, line = 1;
+    uint64_t offset = cells[index].place >> 24, bytes = cells[index].place & TPD_CELL_BYTES_MOST;
     int shown = bytes > 40 ? 40 : (int)bytes;
     char advice[64] = "ask for another dtype";
     if (is_word)
@@ -21,10 +21,8 @@ static enum tpd_status fail_cell(const struct tpd_payload *payload, uint64_t ind
         error, TPD_OUT_OF_RANGE, offset, "row %" PRIu64 ", column %" PRIu64 " (from 0): '%.*s%s' %s for %s; correct it, or %s",
         index / m->cols % m->rows, index % m->cols, shown, (const char *)payload->text.data + offset, bytes > 40 ? "..." : "",
         why, tpd_dtype_name(dtype), advice);
-    const unsigned char *start = payload->text.data, *cell = start + offset;
-    for (const unsigned char *next; (next = memchr(start, '\n', (size_t)(cell - start))) != NULL; line++)
-        start = next + 1;
-    tpd_error_line(error, line, (uint64_t)(cell - start) + 1);
+    if (error != NULL)
+        tpd_text_place(error, payload->text.data, payload->text.data + offset);
     return status;
 }
 
