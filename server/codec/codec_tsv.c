@@ -1,7 +1,7 @@
 /* codec_tsv.c -- tables of text with a tab between cells, or with the delimiter that the request names. See delimited.h. */
 #include "server/codec/delimited.h"
 
-enum { DELIMITER = 't' };
+enum { DELIMITER = '\t' };
 
 /* Text that begins like nothing else may be anything: a table is read where something says that it is one. */
 static bool tsv_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options) {
