@@ -12,7 +12,9 @@
 #include "transposed/alloc.h"
 
 enum {
-    RUN_CELLS = 256, /* of a column, at a time */
+    AHEAD = 2,        /* columns: their places, which lie far apart, are asked for before they are written */
+    AHEAD_BYTES = 10, /* of a cell, about */
+    RUN_CELLS = 256,  /* of a column, at a time */
     RUN_BYTES = RUN_CELLS * (TPD_CELL_COPY + 1) + TPD_CELL_COPY
 };
 
@@ -89,8 +91,15 @@ static enum tpd_status turn_and_gather(struct filler *f, const struct tpd_cell *
         turned = f->turned;
     }
     bool is_last = f->chunk->first_row + f->row + rows == work->rows;
-    for (uint64_t c = 0; c < cols; c++)
+    const size_t ahead = (size_t)rows * AHEAD_BYTES;
+    for (uint64_t c = 0; c < cols; c++) {
+        if (c + AHEAD < cols && !work->panel.is_part) {
+            const unsigned char *next = work->out + work->starts[first + c + AHEAD] + f->chunk->places[first + c + AHEAD];
+            for (size_t i = 0; i < ahead && i < RUN_BYTES; i += 64)
+                __builtin_prefetch(next + i, 1);
+        }
         gather(f, first + c, turned + c * rows, (size_t)rows, is_last);
+    }
     return TPD_OK;
 }
 
@@ -220,7 +229,7 @@ static enum tpd_status fill_strips(struct filler *f) {
 void tpd_table_fill(struct tpd_table_work *work, uint32_t index) {
     struct tpd_chunk *chunk = &work->chunks[index];
     struct filler f = {.work = work, .chunk = chunk};
-    f.cursor = (struct tpd_cursor){.work = work, .window = {.task = work->task, .most = work->window_bytes}, .at = chunk->start};
+    f.cursor = (struct tpd_cursor){.work = work, .window = {.work = work, .most = work->window_bytes}, .at = chunk->start};
     chunk->status = tpd_cell_batch_init(&f.batch, TPD_BATCH_CELLS, &chunk->error);
     f.band = tpd_alloc((TPD_BATCH_CELLS + TPD_SCAN_SLACK) * sizeof *f.band);
     f.turned = tpd_alloc((TPD_BATCH_CELLS + TPD_SCAN_SLACK) * sizeof *f.turned);

@@ -9,7 +9,7 @@
 
 enum {
     TPD_TABLE_WINDOW = 32 << 20,    /* bytes of a file mapped at a time, where not all of it may be */
-    TPD_TABLE_STRIP_COLS = 1 << 13, /* from here on rows are read side by side, a strip of each at a time */
+    TPD_TABLE_STRIP_COLS = 1 << 8, /* from here on rows are read side by side, a strip of each at a time */
     TPD_TABLE_STRIP_ROWS = 64,      /* so many rows at most */
     TPD_TABLE_PIECE = 8 << 20       /* of the answer, a write */
 };
@@ -18,14 +18,16 @@ struct tpd_table_work;
 
 /* A part of the text in view. Behind it lie a page of zeros and, in them, the filler. */
 struct tpd_window {
-    const struct tpd_table_task *task;
-    uint64_t most;             /* 0: all of it */
+    const struct tpd_table_work *work;
+    uint64_t most;             /* of bytes at a time */
     uint64_t from, to;         /* of the text, in bytes */
     const unsigned char *text; /* byte `from` */
     const unsigned char *filler;
     void *mapped; /* owned; NULL: nothing */
     size_t mapped_bytes;
 };
+/* Maps all of the file. */
+enum tpd_status tpd_window_open_whole(struct tpd_window *window, struct tpd_error *error) TPD_CHECKED;
 /* Makes [from, to) visible, and as much behind it as a window has. */
 enum tpd_status tpd_window_show(struct tpd_window *window, uint64_t from, uint64_t to, struct tpd_error *error) TPD_CHECKED;
 void tpd_window_close(struct tpd_window *window);
@@ -77,7 +79,8 @@ struct tpd_table_work {
     uint64_t rows, cols;
     struct tpd_chunk *chunks;
     uint32_t chunk_count;
-    uint64_t window_bytes; /* 0: the whole text */
+    struct tpd_window whole; /* the whole text, where it may be mapped whole */
+    uint64_t window_bytes;   /* 0: that is so */
     atomic_uint_fast64_t done_bytes;
     uint64_t all_bytes;
 

@@ -23,7 +23,7 @@ static enum tpd_status open_device(struct tpd_table_work *work, struct tpd_error
 /* The mark at the front and the first line's end. */
 static enum tpd_status read_form(struct tpd_table_work *work, struct tpd_error *error) {
     struct tpd_table_task *task = work->task;
-    struct tpd_window window = {.task = task, .most = work->window_bytes};
+    struct tpd_window window = {.work = work, .most = work->window_bytes};
     struct tpd_cell_scan scan;
     enum tpd_status status = tpd_window_show(&window, 0, task->bytes < FORM_BYTES ? task->bytes : FORM_BYTES, error);
     if (status == TPD_OK)
@@ -188,7 +188,7 @@ static void tell_plan(const struct tpd_table_work *work) {
     uint64_t passes = (task->bytes + room - 1) / room, start_ns = tpd_clock_ns();
     if (task->expect == NULL || (passes < 2 && !task->windowed))
         return;
-    struct tpd_window window = {.task = task, .most = work->window_bytes};
+    struct tpd_window window = {.work = work, .most = work->window_bytes};
     if (tpd_window_show(&window, 0, 1, NULL) != TPD_OK)
         return;
     uint64_t bytes = window.to < PROBE_BYTES ? window.to : PROBE_BYTES;
@@ -211,8 +211,13 @@ enum tpd_status tpd_table_transpose(struct tpd_table_task *task, struct tpd_erro
     enum tpd_status status = open_device(&work, error);
     if (status != TPD_OK)
         return status;
-    tell_plan(&work);
-    status = read_form(&work, error);
+    work.whole.work = &work;
+    if (work.window_bytes == 0)
+        status = tpd_window_open_whole(&work.whole, error);
+    if (status == TPD_OK) {
+        tell_plan(&work);
+        status = read_form(&work, error);
+    }
     if (status == TPD_OK)
         status = tpd_table_survey(&work, error);
     task->survey_ns = tpd_clock_ns() - start_ns;
@@ -231,6 +236,7 @@ enum tpd_status tpd_table_transpose(struct tpd_table_task *task, struct tpd_erro
         tpd_free(work.chunks[i].row_at);
     }
     tpd_free(work.chunks);
+    tpd_window_close(&work.whole);
     work.backend->close(work.device);
     return status;
 }

@@ -69,7 +69,7 @@ static enum tpd_status note_rows(struct reader *r, uint64_t first) {
 static void say_place(struct reader *r, uint64_t place) {
     struct tpd_error *error = &r->chunk->error;
     uint64_t line = 1, at = 0, last = 0;
-    struct tpd_window window = {.task = r->work->task, .most = r->work->window_bytes};
+    struct tpd_window window = {.work = r->work, .most = r->work->window_bytes};
     error->offset = place;
     error->has |= TPD_ERROR_HAS_OFFSET;
     while (at < place && tpd_window_show(&window, at, at + 1, NULL) == TPD_OK) {
@@ -149,7 +149,7 @@ static enum tpd_status read_rows(struct reader *r) {
 static void read_chunk(struct tpd_table_work *work, struct tpd_chunk *chunk) {
     struct reader r = {
         .work = work, .chunk = chunk, .shape = {.pad = work->pad, .has_cols = work->cols != 0, .cols = work->cols}};
-    r.cursor = (struct tpd_cursor){.work = work, .window = {.task = work->task, .most = work->window_bytes}};
+    r.cursor = (struct tpd_cursor){.work = work, .window = {.work = work, .most = work->window_bytes}};
     if (chunk->places != NULL)
         memset(chunk->places, 0, (size_t)work->cols * sizeof *chunk->places);
     chunk->status = tpd_cell_batch_init(&r.batch, TPD_BATCH_CELLS, &chunk->error);
@@ -170,7 +170,7 @@ static void guess_and_read(struct tpd_table_work *work, uint32_t index) {
     chunk->start = work->base;
     if (index != 0) {
         /* The byte before may be the line end. */
-        struct tpd_window window = {.task = work->task, .most = work->window_bytes};
+        struct tpd_window window = {.work = work, .most = work->window_bytes};
         uint64_t at = chunk->begins - 1;
         const unsigned char *found = NULL;
         chunk->status = TPD_OK;

@@ -15,7 +15,7 @@ void tpd_window_close(struct tpd_window *window) {
 
 /* The file's pages over the start of an anonymous mapping: what is left of it are zeros that may be read and written. */
 static enum tpd_status map(struct tpd_window *window, uint64_t from, uint64_t to, struct tpd_error *error) {
-    const struct tpd_table_task *task = window->task;
+    const struct tpd_table_task *task = window->work->task;
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = (task->file_offset + from) / page * page;
     size_t lead = (size_t)(task->file_offset + from - begin), bytes = lead + (size_t)(to - from);
     size_t whole = (bytes + page - 1) / page * page;
@@ -38,24 +38,34 @@ static enum tpd_status map(struct tpd_window *window, uint64_t from, uint64_t to
     return TPD_OK;
 }
 
-enum tpd_status tpd_window_show(struct tpd_window *window, uint64_t from, uint64_t to, struct tpd_error *error) {
-    const struct tpd_table_task *task = window->task;
-    if (window->text != NULL && from >= window->from && to <= window->to && window->to != 0)
-        return TPD_OK;
-    tpd_window_close(window);
-    if (task->fd < 0 || window->most == 0) {
-        from = 0;
-        to = task->bytes;
-    } else if (to - from < window->most) {
-        to = task->bytes - from < window->most ? task->bytes : from + window->most;
-    }
+enum tpd_status tpd_window_open_whole(struct tpd_window *window, struct tpd_error *error) {
+    const struct tpd_table_task *task = window->work->task;
     enum tpd_status status = TPD_OK;
     if (task->fd < 0) {
         window->text = task->memory;
         window->filler = task->memory + task->bytes + TPD_TEXT_PAD;
     } else {
-        status = map(window, from, to, error);
+        status = map(window, 0, task->bytes, error);
     }
+    window->to = status == TPD_OK ? task->bytes : 0;
+    return status;
+}
+
+enum tpd_status tpd_window_show(struct tpd_window *window, uint64_t from, uint64_t to, struct tpd_error *error) {
+    const struct tpd_table_work *work = window->work;
+    if (work->window_bytes == 0) {
+        window->from = 0;
+        window->to = work->whole.to;
+        window->text = work->whole.text;
+        window->filler = work->whole.filler;
+        return TPD_OK;
+    }
+    if (window->mapped != NULL && from >= window->from && to <= window->to)
+        return TPD_OK;
+    tpd_window_close(window);
+    if (to - from < window->most)
+        to = work->task->bytes - from < window->most ? work->task->bytes : from + window->most;
+    enum tpd_status status = map(window, from, to, error);
     if (status != TPD_OK)
         return status;
     window->from = from;
