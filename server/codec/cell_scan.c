@@ -134,7 +134,7 @@ enum tpd_status tpd_cell_scan(struct tpd_cell_scan *scan, struct tpd_cell_batch 
     enum tpd_status status = code()->blocks(&walk);
     /* The last cell may be an empty one, of which nothing is there but the delimiter before it. */
     bool is_open = scan->is_whole && scan->end > scan->first && scan->end[-1] != '\n';
-    if (status == TPD_OK && (scan->at < scan->end || is_open))
+    if (status == TPD_OK && !walk.is_last && (scan->at < scan->end || is_open))
         status = tpd_scan_slowly(&walk, scan->end + is_open);
     *bad = walk.bad;
     if (status == TPD_OK && batch->rows != 0 && batch->rows >= rows_most) {
