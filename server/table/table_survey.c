@@ -238,11 +238,11 @@ static enum tpd_status first_row(struct tpd_table_work *work, struct tpd_error *
 }
 
 static enum tpd_status cut(struct tpd_table_work *work, struct tpd_error *error) {
-    enum { LEAST_BYTES = 1 << 20, TABLES_BYTES = 64 << 20, A_THREAD = 4 };
+    enum { TABLES_BYTES = 64 << 20, A_THREAD = 4 };
     const struct tpd_table_task *task = work->task;
     uint64_t most = task->threads > 1 ? (uint64_t)task->threads * A_THREAD : 1, size = task->bytes - work->base;
-    if (most > size / LEAST_BYTES)
-        most = size / LEAST_BYTES;
+    if (most > size / task->chunk_bytes)
+        most = size / task->chunk_bytes;
     if (most > TABLES_BYTES / 8 / (work->cols + 1) && most > task->threads)
         most = task->threads;
     work->chunk_count = most != 0 ? (uint32_t)most : 1;
