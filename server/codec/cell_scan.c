@@ -10,8 +10,7 @@
 static const struct tpd_scan_code *best(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    bool pairs = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
-                 __builtin_cpu_supports("lzcnt");
+    bool pairs = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     if (pairs && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vbmi2"))
         return &tpd_scan_avx512;
