@@ -165,7 +165,7 @@ static void read_chunk(struct tpd_table_work *work, struct tpd_chunk *chunk) {
 
 static void guess_and_read(struct tpd_table_work *work, uint32_t index) {
     struct tpd_chunk *chunk = &work->chunks[index];
-    chunk->rows = 0;
+    chunk->rows = chunk->cols = 0;
     chunk->start = work->base;
     if (index != 0) {
         /* The byte before may be the line end. */
@@ -203,7 +203,7 @@ static enum tpd_status join_chunks(struct tpd_table_work *work, struct tpd_error
         if (chunk->start != at || chunk->status == TPD_RAGGED) {
             uint64_t begins = chunk->begins;
             chunk->start = chunk->end = at;
-            chunk->rows = 0;
+            chunk->rows = chunk->cols = 0;
             chunk->begins = UINT64_MAX;
             chunk->status = TPD_OK;
             if (at < chunk->ends)

@@ -200,6 +200,24 @@ START_TEST(test_quoted_lines) {
 }
 END_TEST
 
+/* A row that only a wrong guess sees is no reason to fill the others up. */
+START_TEST(test_quoted_long_lines) {
+    struct text in = {.data = NULL}, got;
+    for (int i = 0; i < 100; i++)
+        add(&in, "\"a\n1,2,3,4\n5,6\",b\nc\n", 20);
+    for (int way = 0; way < WAYS; way++) {
+        struct tpd_table_options options = {.ragged = TPD_RAGGED_PAD};
+        struct tpd_table_task task;
+        struct tpd_error error = {.text = ""};
+        ck_assert_ok(transpose(&in, &options, way, &got, &task, &error), error);
+        ck_assert_uint_eq(task.rows, 200);
+        ck_assert_uint_eq(task.cols, 2);
+        free(got.data);
+    }
+    free(in.data);
+}
+END_TEST
+
 START_TEST(test_refused) {
     static const struct {
         const char *tail;
@@ -287,6 +305,7 @@ int main(void) {
     tcase_add_test(tests, test_shapes);
     tcase_add_test(tests, test_random);
     tcase_add_test(tests, test_quoted_lines);
+    tcase_add_test(tests, test_quoted_long_lines);
     tcase_add_test(tests, test_refused);
     tcase_add_test(tests, test_limits);
     tcase_add_test(tests, test_no_memory);
