@@ -112,6 +112,9 @@ static enum tpd_status take(struct reader *r, uint64_t limit, uint32_t rows_most
     bool is_even = tpd_table_shape_add(&r->shape, &r->cursor.scan, &r->batch);
     if (r->shape.row != NULL)
         r->row_from = tpd_cursor_place(&r->cursor, r->shape.row);
+    /* When places are counted, the longest row is known: one that is longer is seen by a wrong guess only. */
+    if (r->chunk->places != NULL && (r->shape.cols > r->work->cols || r->shape.open > r->work->cols))
+        is_even = false;
     if (!is_even)
         return TPD_RAGGED; /* told once it is known that the chunk begins where it should */
     if (r->chunk->places == NULL)
