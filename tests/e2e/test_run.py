@@ -62,7 +62,7 @@ class Run(unittest.TestCase):
             (["run", "-", "--device", "cuda:99"], b"[[1]]", 1, [b"cuda:99"]),
             (["run", "-", "--device", "gpu"], b"[[1]]", 2, [b"gpu", b"transposed devices"]),
             (["run", "-", "--device", "auto:1"], b"[[1]]", 2, [b"auto:1"]),
-            (["run", "-", "-o", self.path("b.csv")], b"[[1]]", 2, [b"b.csv", b"--to", b"npy"]),
+            (["run", "-", "-o", self.path("b.xml")], b"[[1]]", 2, [b"b.xml", b"--to", b"npy"]),
             (["run", "-", "-o", "--to", "npy"], b"[[1]]", 2, [b"-o needs a value"]),
             (["completion", "zsh"], b"", 2, [b"zsh"]),
             (["man", "extra"], b"", 2, [b"extra"]),
@@ -80,8 +80,8 @@ class Run(unittest.TestCase):
 
     def test_a_suffix_of_no_format(self):
         source = self.write("m.npy", npy(self.data, (37, 53)))
-        run_binary("run", source, "-o", self.path("out.csv"), "--to", "raw")
-        self.assertEqual(self.read("out.csv"), self.expected)
+        run_binary("run", source, "-o", self.path("out.xml"), "--to", "raw")
+        self.assertEqual(self.read("out.xml"), self.expected)
         run_binary("run", source, "-o", self.path("out"))  # no suffix: the format of IN
         self.assertEqual(read_npy(self.read("out"))[1], self.expected)
 
@@ -133,7 +133,7 @@ class Run(unittest.TestCase):
         self.assertIn(b"--max-body-bytes", run_binary("serve", "--help").stdout)
         script = run_binary("completion").stdout
         for typed, offered in [("serve --max-b", "--max-body-bytes"), ("serve --log-level ''", "error warn info debug"), ("serve --log-level = w", "warn"),
-                               ("serve --strategy sw", "swapped swizzled"), ("run --to ''", "npy json raw"), ("run --to = n", "npy"), ("run --to =", "npy json raw"),
+                               ("serve --strategy sw", "swapped swizzled"), ("run --to ''", "npy json csv tsv raw"), ("run --to = n", "npy"), ("run --to =", "npy json csv tsv raw"),
                                ("run --device c", "cuda cpu"), ("run --dtype bf", "bfloat16"), ("run --nonfinite ''", "error null string"), ("help st", "strategies"),
                                ("run a.npy --verb", "--verbose"), ("se", "serve"), ("run --rows ''", "")]:
             words = subprocess.run(["bash", "-c", f"{script.decode()}\nCOMP_WORDS=(transposed {typed})\nCOMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n_transposed\n"
