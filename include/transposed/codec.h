@@ -28,6 +28,7 @@ enum tpd_codec_id {
 
 enum tpd_nonfinite { TPD_NONFINITE_ERROR, TPD_NONFINITE_NULL, TPD_NONFINITE_STRING };
 
+enum { TPD_TENSOR_NAME_BYTES = 256 }; /* with its NUL */
 enum { TPD_CELL_BYTES_MOST = 0xffffff }; /* a cell's text: 24 bits of length, 40 of offset */
 struct tpd_cell {
     uint64_t place; /* offset << 24 | length */
@@ -43,10 +44,13 @@ struct tpd_decode_options {
     uint64_t content_bytes;    /* the body's size when it is known */
     uint64_t body_most_bytes;  /* ceiling of the body */
     struct tpd_memory *memory; /* borrows: where blocks come from */
+    char tensor[TPD_TENSOR_NAME_BYTES]; /* which of a safetensors file's; "": it has one */
 };
 
 /* How the body was written, so that an answer in the same format has the same form. */
 enum tpd_json_form { TPD_JSON_NESTED, TPD_JSON_OBJECT_NESTED, TPD_JSON_OBJECT_FLAT };
+/* What a Matrix Market file says its entries are. */
+enum tpd_market_field { TPD_MARKET_NONE, TPD_MARKET_REAL, TPD_MARKET_INTEGER, TPD_MARKET_COMPLEX };
 enum { TPD_FORM_DTYPE_BYTES = 24 };
 struct tpd_form {
     enum tpd_json_form json;
@@ -55,7 +59,9 @@ struct tpd_form {
     bool json_has_batch;                   /* three dimensions */
     char json_dtype[TPD_FORM_DTYPE_BYTES]; /* what `dtype` said; "" when it was absent */
     char npy_descr[TPD_FORM_DTYPE_BYTES];  /* numpy's type string as it came, e.g. ">f4"; "" when not from npy */
-    bool npy_has_batch;                    /* rank 3 */
+    bool npy_has_batch;                    /* rank 3; safetensors too */
+    enum tpd_market_field market;
+    char tensor[TPD_TENSOR_NAME_BYTES]; /* its name in a safetensors file, as that spells it; "" when from elsewhere */
 };
 
 struct tpd_payload {
@@ -64,7 +70,8 @@ struct tpd_payload {
     bool big_endian;          /* items are byte-swapped against what matrix.dtype says */
     bool cells;
     struct tpd_block items;
-    struct tpd_block text; /* cells only */
+    struct tpd_block text; /* what cells point into; a safetensors file's __metadata__ */
+    uint64_t comments_at, comments_bytes; /* in the text: a Matrix Market file's lines of comment */
     enum tpd_codec_id format;
     struct tpd_form form;
 };
@@ -76,7 +83,8 @@ struct tpd_encode_options {
     enum tpd_nonfinite nonfinite;
     bool has_dtype; /* an explicit dtype for text that becomes binary */
     enum tpd_dtype dtype;
-    struct tpd_memory *memory; /* borrows */
+    char tensor[TPD_TENSOR_NAME_BYTES]; /* what a safetensors file calls a matrix that had no name; "": a word of ours */
+    struct tpd_memory *memory;          /* borrows */
 };
 
 /* An answer: bytes [start, start + bytes) of the block, headroom included. */
@@ -88,6 +96,8 @@ struct tpd_encoded {
 void tpd_encoded_release(struct tpd_encoded *encoded);
 
 struct tpd_codec_ops {
+    bool column_major; /* encode wants items in Fortran order: the transpose of row-major ones is a relabel */
+    bool one_matrix;   /* a batch has no place in this format */
     /* Does a body without a type begin like this format? head holds the first bytes (at most 64; white space is not skipped). */
     bool (*sniff)(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options);
     enum tpd_status (*open)(const struct tpd_decode_options *options, struct tpd_decoder **decoder, struct tpd_error *error);
