@@ -7,7 +7,8 @@
  * Owns: a decoder owns its blocks until finish() moves them into the payload. close() is always due, in any state.
  * Threads: one decoder in one thread at a time. Cells and binary items are the two kinds of payload:
  *   binary  items of matrix.itemsize bytes
- *   cells   items are struct tpd_cell (itemsize 8): where each cell's text lies in `text`; nobody parses it
+ *   cells   items are struct tpd_cell (itemsize 8): where each cell's text lies in `text`; nobody parses it. What a cell's
+ *           letters mean is its format's: JSON values, or delimited text with the quotes that it came with (form.table)
  */
 #ifndef TRANSPOSED_CODEC_H
 #define TRANSPOSED_CODEC_H
@@ -34,6 +35,21 @@ struct tpd_cell {
     uint64_t place; /* offset << 24 | length */
 };
 
+/* Delimited text (CSV, TSV and their kin): all zero is what the format's name says. */
+enum tpd_ragged { TPD_RAGGED_ERROR, TPD_RAGGED_PAD };
+enum { TPD_FILLER_MOST = 64 };
+struct tpd_table_options {
+    bool has_delimiter;
+    unsigned char delimiter; /* any byte but CR, LF and the quote; of the text that comes in, or else of the one that is made */
+    bool quotes_off;         /* '"' is a letter like any other */
+    enum tpd_ragged ragged;  /* PAD: short rows are filled up to the longest with `filler` */
+    char filler[TPD_FILLER_MOST];
+    uint64_t cells_most; /* ceiling of cells, filled ones too; 0: none of its own */
+};
+
+/* "tab", "comma", ... or the byte itself. Fails with TPD_BAD_PARAMETER: a line end, a quote, more than a byte. */
+enum tpd_status tpd_delimiter_parse(const char *text, unsigned char *delimiter, struct tpd_error *error) TPD_CHECKED;
+
 /* What the caller knows before the first byte: the query, or flags. */
 struct tpd_decode_options {
     bool has_rows, has_cols, has_batch, has_dtype, has_itemsize;
@@ -41,10 +57,20 @@ struct tpd_decode_options {
     enum tpd_dtype dtype;
     uint32_t itemsize;
     bool has_content_bytes;
-    uint64_t content_bytes;    /* the body's size when it is known */
-    uint64_t body_most_bytes;  /* ceiling of the body */
+    uint64_t content_bytes;   /* the body's size when it is known */
+    uint64_t body_most_bytes; /* ceiling of the body */
+    struct tpd_table_options table;
     struct tpd_memory *memory; /* borrows: where blocks come from */
     char tensor[TPD_TENSOR_NAME_BYTES]; /* which of a safetensors file's; "": it has one */
+};
+
+/* How a table of delimited text is written. Cells are moved with their quotes; the line end is the first line's. */
+struct tpd_table_form {
+    unsigned char delimiter;
+    bool quotes;        /* a cell that begins with '"' ends at the next one that is not doubled */
+    bool crlf;          /* lines end in CR LF */
+    bool final_newline; /* the last one too */
+    bool bom;           /* a byte-order mark stands at the front */
 };
 
 /* How the body was written, so that an answer in the same format has the same form. */
@@ -62,6 +88,7 @@ struct tpd_form {
     bool npy_has_batch;                    /* rank 3; safetensors too */
     enum tpd_market_field market;
     char tensor[TPD_TENSOR_NAME_BYTES]; /* its name in a safetensors file, as that spells it; "" when from elsewhere */
+    struct tpd_table_form table;        /* of delimited text; `delimiter` 0 when it came from another format */
 };
 
 struct tpd_payload {
@@ -83,6 +110,8 @@ struct tpd_encode_options {
     enum tpd_nonfinite nonfinite;
     bool has_dtype; /* an explicit dtype for text that becomes binary */
     enum tpd_dtype dtype;
+    bool has_delimiter; /* of delimited text that is made from another format; else the format's own */
+    unsigned char delimiter;
     char tensor[TPD_TENSOR_NAME_BYTES]; /* what a safetensors file calls a matrix that had no name; "": a word of ours */
     struct tpd_memory *memory;          /* borrows */
 };
@@ -98,6 +127,7 @@ void tpd_encoded_release(struct tpd_encoded *encoded);
 struct tpd_codec_ops {
     bool column_major; /* encode wants items in Fortran order: the transpose of row-major ones is a relabel */
     bool one_matrix;   /* a batch has no place in this format */
+    bool text;         /* encode prints items: their text lies beside them */
     /* Does a body without a type begin like this format? head holds the first bytes (at most 64; white space is not skipped). */
     bool (*sniff)(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options);
     enum tpd_status (*open)(const struct tpd_decode_options *options, struct tpd_decoder **decoder, struct tpd_error *error);
@@ -135,6 +165,10 @@ enum tpd_codec_id tpd_codec_accept(const char *accept, enum tpd_codec_id same);
  * items to text). */
 enum tpd_status tpd_payload_convert(struct tpd_payload *payload, enum tpd_codec_id out, const struct tpd_encode_options *options,
                                     struct tpd_error *error) TPD_CHECKED;
+
+/* A name for a tensor, from a client, into an option's room for it. Fails with TPD_BAD_PARAMETER (too long; not what JSON could
+ * hold between quotes). */
+enum tpd_status tpd_tensor_name(const char *text, char name[TPD_TENSOR_NAME_BYTES], struct tpd_error *error) TPD_CHECKED;
 
 #ifdef __cplusplus
 }

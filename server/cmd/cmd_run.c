@@ -19,7 +19,7 @@ enum {
 };
 static const uint64_t FILE_MOST_BYTES = (uint64_t)1 << 46; /* 64 TiB: above every file, below every overflow */
 
-enum option { OUT, FROM, TO, ROWS, COLS, BATCH, DTYPE, ITEMSIZE, STRATEGY, TILE, DEVICE, NONFINITE, VERBOSE };
+enum option { OUT, FROM, TO, ROWS, COLS, BATCH, DTYPE, ITEMSIZE, STRATEGY, TILE, DEVICE, NONFINITE, TENSOR, VERBOSE };
 const struct tpd_option tpd_options_run[] = {
     [OUT] = {"output", 'o', "OUT", "Write here, whole or not at all (default -: standard output)"},
     [FROM] = {"from", 0, "FORMAT",
@@ -38,6 +38,7 @@ const struct tpd_option tpd_options_run[] = {
     [TILE] = {"tile", 0, "ROWSxCOLS", "Tile of the strategies that take one (default auto)"},
     [DEVICE] = {"device", 0, "DEVICE", "auto, cpu, cuda, cuda:N or simt (default auto)"},
     [NONFINITE] = {"nonfinite", 0, "error|null|string", "NaN and infinity in JSON output (default error)"},
+    [TENSOR] = {"tensor", 0, "NAME", "Which tensor of a safetensors file; what to call the one that is made"},
     [VERBOSE] = {"verbose", 'v', NULL, "Say on standard error what was done and how long each stage took"},
     {NULL, 0, NULL, NULL},
 };
@@ -123,6 +124,10 @@ static enum tpd_status set_option(struct run *run, int option, const char *text,
         break;
     case NONFINITE:
         return set_nonfinite(text, &run->job.encode.nonfinite, error);
+    case TENSOR:
+        status = tpd_tensor_name(text, decode->tensor, error);
+        memcpy(run->job.encode.tensor, decode->tensor, sizeof run->job.encode.tensor);
+        break;
     default:
         run->verbose = true;
     }

@@ -4,7 +4,6 @@
 #include "server/codec/codec_internal.h"
 #include "server/codec/json_parse.h"
 #include "server/codec/json_write.h"
-#include "server/codec/text_sink.h"
 #include "transposed/alloc.h"
 
 struct tpd_decoder {
@@ -32,13 +31,12 @@ static enum tpd_status json_open(const struct tpd_decode_options *options, struc
     if (made == NULL)
         return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a decoder");
     made->options = *options;
-    enum tpd_status status = tpd_text_sink_open(&made->sink, options, TPD_JSON_PAD, error);
-    if (status != TPD_OK) {
+    enum tpd_status status = tpd_text_sink_open(&made->sink, options, "JSON", error);
+    if (status == TPD_OK)
+        *decoder = made;
+    else
         tpd_free(made);
-        return status;
-    }
-    *decoder = made;
-    return TPD_OK;
+    return status;
 }
 
 static enum tpd_status json_push(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error) {
@@ -47,7 +45,8 @@ static enum tpd_status json_push(struct tpd_decoder *decoder, const void *bytes,
 
 static enum tpd_status json_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
     struct tpd_error local = {0};
-    struct tpd_block *text = &decoder->sink.text;
+    struct tpd_block *text = &decoder->sink.block;
+    tpd_text_sink_finish(&decoder->sink);
     struct tpd_json_scan scan = {text->data, text->data + text->bytes, error != NULL ? error : &local};
     memset(payload, 0, sizeof *payload);
     enum tpd_status status = tpd_json_parse(&scan, &decoder->options, payload);
@@ -61,7 +60,7 @@ static enum tpd_status json_finish(struct tpd_decoder *decoder, struct tpd_paylo
 static void json_close(struct tpd_decoder *decoder) {
     if (decoder == NULL)
         return;
-    tpd_block_release(&decoder->sink.text);
+    tpd_block_release(&decoder->sink.block);
     tpd_free(decoder);
 }
 
@@ -72,6 +71,7 @@ static bool json_takes(const struct tpd_payload *payload) {
 }
 
 const struct tpd_codec_ops tpd_codec_ops_JSON = {
+    .text = true,
     .sniff = json_sniff,
     .open = json_open,
     .push = json_push,

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "server/codec/cell_write.h"
 #include "server/codec/codec_internal.h"
 #include "server/codec/mtx_parse.h"
 #include "server/codec/number_rows.h"
-#include "server/codec/text_sink.h"
 #include "transposed/alloc.h"
 
 static const char BANNER[] = "%%MatrixMarket";
@@ -29,7 +29,7 @@ static enum tpd_status mtx_open(const struct tpd_decode_options *options, struct
     if (made == NULL)
         return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a decoder");
     made->options = *options;
-    enum tpd_status status = tpd_text_sink_open(&made->sink, options, TPD_JSON_PAD, error);
+    enum tpd_status status = tpd_text_sink_open(&made->sink, options, "Matrix Market", error);
     if (status != TPD_OK) {
         tpd_free(made);
         return status;
@@ -44,7 +44,8 @@ static enum tpd_status mtx_push(struct tpd_decoder *decoder, const void *bytes, 
 
 static enum tpd_status mtx_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
     struct tpd_error local = {0};
-    struct tpd_block *text = &decoder->sink.text;
+    struct tpd_block *text = &decoder->sink.block;
+    tpd_text_sink_finish(&decoder->sink);
     struct tpd_json_scan scan = {text->data, text->data + text->bytes, error != NULL ? error : &local};
     memset(payload, 0, sizeof *payload);
     enum tpd_status status = tpd_mtx_parse(&scan, &decoder->options, payload);
@@ -58,7 +59,7 @@ static enum tpd_status mtx_finish(struct tpd_decoder *decoder, struct tpd_payloa
 static void mtx_close(struct tpd_decoder *decoder) {
     if (decoder == NULL)
         return;
-    tpd_block_release(&decoder->sink.text);
+    tpd_block_release(&decoder->sink.block);
     tpd_free(decoder);
 }
 
@@ -75,32 +76,23 @@ static enum tpd_market_field field_of(const struct tpd_payload *payload) {
     return kind == TPD_KIND_FLOAT ? TPD_MARKET_REAL : kind == TPD_KIND_COMPLEX ? TPD_MARKET_COMPLEX : TPD_MARKET_INTEGER;
 }
 
-/* Letter for letter, a line each. The block has their exact size, and room for a word more. */
-static void put_cells(const struct tpd_payload *payload, uint64_t items, struct tpd_block *block) {
-    const struct tpd_cell *cells = (const struct tpd_cell *)(const void *)payload->items.data;
-    unsigned char *to = block->data + block->bytes;
-    for (uint64_t i = 0; i < items; i++) {
-        size_t bytes = (size_t)(cells[i].place & TPD_CELL_BYTES_MOST);
-        memcpy(to, payload->text.data + (cells[i].place >> 24), bytes);
-        to[bytes] = '\n';
-        to += bytes + 1;
-    }
-    block->bytes = (size_t)(to - block->data);
-}
-
 static enum tpd_status mtx_encode(struct tpd_payload *payload, const struct tpd_encode_options *options,
                                   struct tpd_encoded *encoded, struct tpd_error *error) {
     const struct tpd_matrix *matrix = &payload->matrix;
-    uint64_t items = tpd_matrix_items(matrix), text_bytes = 0;
+    struct tpd_cell_rows cells = {.text = payload->text.data,
+                                  .cells = (const struct tpd_cell *)(const void *)payload->items.data,
+                                  .rows = tpd_matrix_items(matrix),
+                                  .cols = 1,
+                                  .separator = '\n',
+                                  .before = "",
+                                  .behind = "\n"};
     char shape[64], banner[64];
     int shape_bytes = snprintf(shape, sizeof shape, "%" PRIu64 " %" PRIu64 "\n", matrix->rows, matrix->cols);
     int banner_bytes = snprintf(banner, sizeof banner, "%s matrix array %s general\n", BANNER, tpd_market_name(field_of(payload)));
     size_t comments = payload->cells ? (size_t)payload->comments_bytes : 0;
     size_t head = (size_t)banner_bytes + comments + (size_t)shape_bytes;
-    for (uint64_t i = 0; payload->cells && i < items; i++)
-        text_bytes += (((const struct tpd_cell *)(const void *)payload->items.data)[i].place & TPD_CELL_BYTES_MOST) + 1;
     struct tpd_number_rows rows = {TPD_SPELLING_MARKET, options->nonfinite, 1, ' ', "\n", true};
-    uint64_t guess = payload->cells ? text_bytes : tpd_number_rows_guess(&rows, payload);
+    uint64_t guess = payload->cells ? tpd_cell_rows_bytes(&cells) : tpd_number_rows_guess(&rows, payload);
     struct tpd_block block;
     enum tpd_status status = tpd_block_acquire(options->memory, head + (size_t)guess, &block, error);
     if (status != TPD_OK)
@@ -114,7 +106,7 @@ static enum tpd_status mtx_encode(struct tpd_payload *payload, const struct tpd_
     memcpy(block.data + block.bytes, shape, (size_t)shape_bytes);
     block.bytes += (size_t)shape_bytes;
     if (payload->cells)
-        put_cells(payload, items, &block);
+        block.bytes = (size_t)(tpd_cell_rows_write(&cells, block.data + block.bytes) - block.data);
     else
         status = tpd_number_rows_write(&rows, payload, &block, error);
     if (status != TPD_OK) {
@@ -130,6 +122,7 @@ static enum tpd_status mtx_encode(struct tpd_payload *payload, const struct tpd_
 const struct tpd_codec_ops tpd_codec_ops_MTX = {
     .column_major = true,
     .one_matrix = true,
+    .text = true,
     .sniff = mtx_sniff,
     .open = mtx_open,
     .push = mtx_push,

@@ -35,8 +35,6 @@ static enum tpd_status safetensors_open(const struct tpd_decode_options *options
                                         struct tpd_error *error) {
     *decoder = NULL;
     enum tpd_status status = tpd_codec_body_fits(options, error);
-    if (status == TPD_OK && options->tensor[0] != '\0')
-        status = tpd_safetensors_name(options->tensor, error);
     if (status != TPD_OK)
         return status;
     struct tpd_decoder *made = tpd_alloc_zero(1, sizeof *made);
@@ -61,7 +59,7 @@ static enum tpd_status begin_header(struct tpd_decoder *d, struct tpd_error *err
         return tpd_fail_at(error, TPD_TRUNCATED, d->options.content_bytes,
                            "the body has %" PRIu64 " bytes, its header alone has %" PRIu64 " and follows the first %d",
                            d->options.content_bytes, d->header_bytes, TPD_SAFETENSORS_PREFIX);
-    enum tpd_status status = tpd_block_acquire(d->options.memory, (size_t)d->header_bytes + TPD_JSON_PAD, &d->text, error);
+    enum tpd_status status = tpd_block_acquire(d->options.memory, (size_t)d->header_bytes + TPD_TEXT_PAD, &d->text, error);
     d->text.bytes = 0;
     return status;
 }
@@ -79,7 +77,7 @@ static enum tpd_status keep_metadata(struct tpd_decoder *d, struct tpd_error *er
 static enum tpd_status begin_items(struct tpd_decoder *d, struct tpd_error *error) {
     struct tpd_decode_options options = d->options;
     struct tpd_safetensors_header *header = &d->header;
-    memset(d->text.data + d->header_bytes, 0, TPD_JSON_PAD);
+    memset(d->text.data + d->header_bytes, 0, TPD_TEXT_PAD);
     enum tpd_status status = tpd_safetensors_read(d->text.data, (size_t)d->header_bytes, options.tensor, header, error);
     if (status == TPD_OK)
         status = tpd_codec_shape_agrees(&options, &header->matrix, error);
@@ -195,8 +193,6 @@ static enum tpd_status safetensors_encode(struct tpd_payload *payload, const str
     const struct tpd_form *form = &payload->form;
     uint64_t bytes;
     enum tpd_status status = tpd_matrix_bytes(matrix, &bytes, error);
-    if (status == TPD_OK && options->tensor[0] != '\0' && form->tensor[0] == '\0')
-        status = tpd_safetensors_name(options->tensor, error);
     if (status != TPD_OK)
         return status;
     const char *name = form->tensor[0] != '\0' ? form->tensor : options->tensor[0] != '\0' ? options->tensor : NAME;

@@ -1,14 +1,12 @@
 /* json_scan.h -- strict JSON (RFC 8259) one token at a time, without a copy and without a tree.
  *
- * The text lies in a block with TPD_JSON_PAD zero bytes behind it: a zero byte is legal nowhere in JSON, so every loop
+ * The text lies in a block with TPD_TEXT_PAD zero bytes behind it: a zero byte is legal nowhere in JSON, so every loop
  * ends there by itself and nothing looks at a length.
  */
 #ifndef TPD_JSON_SCAN_H
 #define TPD_JSON_SCAN_H
 
-#include "transposed/codec.h"
-
-enum { TPD_JSON_PAD = 16 }; /* bytes: two of the words that are looked at in one go */
+#include "server/codec/codec_internal.h"
 
 struct tpd_json_scan {
     const unsigned char *text, *end; /* *end is the first pad byte */

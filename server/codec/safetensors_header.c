@@ -94,8 +94,8 @@ static bool is(const unsigned char *text, size_t bytes, const char *word) {
 }
 
 static enum tpd_status read_member(struct reader *r, struct entry *entry) {
-    const unsigned char *key, *start = r->at, *value;
-    size_t bytes, value_bytes;
+    const unsigned char *key = NULL, *start = r->at, *value = NULL;
+    size_t bytes = 0, value_bytes = 0;
     enum tpd_status status = read_string(r, &key, &bytes);
     if (status != TPD_OK)
         return status;
@@ -179,8 +179,8 @@ static void note_name(struct reader *r, const unsigned char *name, size_t bytes)
 }
 
 static enum tpd_status read_pair(struct reader *r) {
-    const unsigned char *start = r->at, *name;
-    size_t bytes;
+    const unsigned char *start = r->at, *name = NULL;
+    size_t bytes = 0;
     enum tpd_status status = read_string(r, &name, &bytes);
     if (status == TPD_OK)
         status = expect(r, ':');
@@ -284,18 +284,19 @@ enum tpd_status tpd_safetensors_read(const unsigned char *text, size_t bytes, co
     return status;
 }
 
-enum tpd_status tpd_safetensors_name(const char *name, struct tpd_error *error) {
-    unsigned char quoted[TPD_TENSOR_NAME_BYTES + 2 + TPD_JSON_PAD] = {0};
+enum tpd_status tpd_tensor_name(const char *text, char name[TPD_TENSOR_NAME_BYTES], struct tpd_error *error) {
+    unsigned char quoted[TPD_TENSOR_NAME_BYTES + 2 + TPD_TEXT_PAD] = {0};
     struct tpd_error local = {0};
-    size_t bytes = strlen(name);
+    size_t bytes = strlen(text);
     if (bytes == 0 || bytes >= TPD_TENSOR_NAME_BYTES)
         return tpd_fail_limit(error, TPD_BAD_PARAMETER, TPD_TENSOR_NAME_BYTES - 1, bytes,
                               "tensor has %zu bytes: a name has 1 to %d", bytes, TPD_TENSOR_NAME_BYTES - 1);
     quoted[0] = quoted[1 + bytes] = '"';
-    memcpy(quoted + 1, name, bytes);
+    memcpy(quoted + 1, text, bytes);
     struct tpd_json_scan scan = {quoted, quoted + bytes + 2, &local};
-    if (tpd_json_string(&scan, quoted) != scan.end || strcmp(name, "__metadata__") == 0)
-        return tpd_fail(error, TPD_BAD_PARAMETER, "tensor is %.60s: a name is UTF-8 as JSON spells it, and not __metadata__", name);
+    if (tpd_json_string(&scan, quoted) != scan.end || strcmp(text, "__metadata__") == 0)
+        return tpd_fail(error, TPD_BAD_PARAMETER, "tensor is %.60s: a name is UTF-8 as JSON spells it, and not __metadata__", text);
+    memcpy(name, text, bytes + 1);
     return TPD_OK;
 }
 

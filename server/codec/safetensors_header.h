@@ -24,12 +24,9 @@ struct tpd_safetensors_header {
     size_t metadata_bytes;
 };
 
-/* The header's text lies in a block with TPD_JSON_PAD zero bytes behind it; `wanted` is "" where the file has one tensor. */
+/* The header's text lies in a block with TPD_TEXT_PAD zero bytes behind it; `wanted` is "" where the file has one tensor. */
 enum tpd_status tpd_safetensors_read(const unsigned char *text, size_t bytes, const char *wanted,
                                      struct tpd_safetensors_header *header, struct tpd_error *error) TPD_CHECKED;
-
-/* Can a tensor be called that? Fails with TPD_BAD_PARAMETER. */
-enum tpd_status tpd_safetensors_name(const char *name, struct tpd_error *error) TPD_CHECKED;
 
 /* "F32" and so on; NULL when the format has none for the dtype. */
 const char *tpd_safetensors_dtype(enum tpd_dtype dtype);
