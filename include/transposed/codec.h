@@ -29,7 +29,7 @@ enum tpd_codec_id {
 
 enum tpd_nonfinite { TPD_NONFINITE_ERROR, TPD_NONFINITE_NULL, TPD_NONFINITE_STRING };
 
-enum { TPD_TENSOR_NAME_BYTES = 256 }; /* with its NUL */
+enum { TPD_TENSOR_NAME_BYTES = 256 };    /* with its NUL */
 enum { TPD_CELL_BYTES_MOST = 0xffffff }; /* a cell's text: 24 bits of length, 40 of offset */
 struct tpd_cell {
     uint64_t place; /* offset << 24 | length */
@@ -61,6 +61,8 @@ struct tpd_decode_options {
     uint64_t body_most_bytes; /* ceiling of the body */
     struct tpd_table_options table;
     struct tpd_memory *memory; /* borrows: where blocks come from */
+    bool has_out;
+    enum tpd_codec_id out; /* what the answer will be: where that has no cells, a text may be read as numbers right away */
     char tensor[TPD_TENSOR_NAME_BYTES]; /* which of a safetensors file's; "": it has one */
 };
 
@@ -97,7 +99,7 @@ struct tpd_payload {
     bool big_endian;          /* items are byte-swapped against what matrix.dtype says */
     bool cells;
     struct tpd_block items;
-    struct tpd_block text; /* what cells point into; a safetensors file's __metadata__ */
+    struct tpd_block text;                /* what cells point into; a safetensors file's __metadata__ */
     uint64_t comments_at, comments_bytes; /* in the text: a Matrix Market file's lines of comment */
     enum tpd_codec_id format;
     struct tpd_form form;

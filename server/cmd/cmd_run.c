@@ -185,6 +185,8 @@ static enum tpd_status receive(struct run *run, struct tpd_error *error) {
     if (status != TPD_OK)
         return status;
     const struct tpd_codec_ops *codec = tpd_codec_at(run->job.format_in);
+    run->decode.has_out = true;
+    run->decode.out = run->job.format_out;
     status = codec->open(&run->decode, &run->job.decoder, error);
     struct tpd_progress progress;
     tpd_progress_begin(&progress, "reading", run->source.bytes);

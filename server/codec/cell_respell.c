@@ -97,7 +97,8 @@ static bool put_characters(struct respelling *r, const unsigned char *at, const 
     return true;
 }
 
-/* JSON's number, or nearly: a '+' goes, a digit comes beside a bare point. NULL when it is none, as 007 is none: that is a name. */
+/* JSON's number, or nearly: a '+' goes, a digit comes beside a bare point. NULL when it is none, as 007 is none: that is a name.
+ */
 static bool put_number(const unsigned char *at, size_t bytes, struct output *o, bool *stays) {
     const char *text = (const char *)at;
     size_t length = bytes;
@@ -242,7 +243,8 @@ static bool from_table(struct respelling *r, const unsigned char *at, size_t byt
 
 bool tpd_cells_can_respell(const struct tpd_payload *payload, enum tpd_codec_id out, const struct tpd_encode_options *options) {
     bool from = payload->format == TPD_CODEC_JSON, to = out == TPD_CODEC_JSON;
-    bool tables = payload->format == TPD_CODEC_CSV || payload->format == TPD_CODEC_TSV, table = out == TPD_CODEC_CSV || out == TPD_CODEC_TSV;
+    bool tables = payload->format == TPD_CODEC_CSV || payload->format == TPD_CODEC_TSV,
+         table = out == TPD_CODEC_CSV || out == TPD_CODEC_TSV;
     return ((from && table) || (tables && to)) && !options->has_dtype && payload->matrix.dtype == TPD_DTYPE_OPAQUE;
 }
 

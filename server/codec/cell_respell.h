@@ -11,8 +11,8 @@
 /* Between those formats, where nobody asks for a dtype. */
 bool tpd_cells_can_respell(const struct tpd_payload *payload, enum tpd_codec_id out, const struct tpd_encode_options *options);
 
-/* Fails with TPD_NONFINITE, TPD_UNSUPPORTED (a string that the other format can't hold), TPD_TOO_LARGE and as blocks do; names the
- * cell. Some cells are then respelled and others are not: the payload is of no use. */
+/* Fails with TPD_NONFINITE, TPD_UNSUPPORTED (a string that the other format can't hold), TPD_TOO_LARGE and as blocks do; names
+ * the cell. Some cells are then respelled and others are not: the payload is of no use. */
 enum tpd_status tpd_cells_respell(struct tpd_payload *payload, enum tpd_codec_id out, const struct tpd_encode_options *options,
                                   struct tpd_error *error) TPD_CHECKED;
 

@@ -64,9 +64,9 @@ static void mtx_close(struct tpd_decoder *decoder) {
 }
 
 static bool mtx_takes(const struct tpd_payload *payload) {
-    return payload->cells ? payload->format == TPD_CODEC_MTX
-                          : !payload->big_endian && payload->matrix.batch == 1 &&
-                                tpd_dtype_kind(payload->matrix.dtype) != TPD_KIND_OPAQUE;
+    return payload->cells
+               ? payload->format == TPD_CODEC_MTX
+               : !payload->big_endian && payload->matrix.batch == 1 && tpd_dtype_kind(payload->matrix.dtype) != TPD_KIND_OPAQUE;
 }
 
 static enum tpd_market_field field_of(const struct tpd_payload *payload) {
@@ -88,7 +88,8 @@ static enum tpd_status mtx_encode(struct tpd_payload *payload, const struct tpd_
                                   .behind = "\n"};
     char shape[64], banner[64];
     int shape_bytes = snprintf(shape, sizeof shape, "%" PRIu64 " %" PRIu64 "\n", matrix->rows, matrix->cols);
-    int banner_bytes = snprintf(banner, sizeof banner, "%s matrix array %s general\n", BANNER, tpd_market_name(field_of(payload)));
+    int banner_bytes =
+        snprintf(banner, sizeof banner, "%s matrix array %s general\n", BANNER, tpd_market_name(field_of(payload)));
     size_t comments = payload->cells ? (size_t)payload->comments_bytes : 0;
     size_t head = (size_t)banner_bytes + comments + (size_t)shape_bytes;
     struct tpd_number_rows rows = {TPD_SPELLING_MARKET, options->nonfinite, 1, ' ', "\n", true};

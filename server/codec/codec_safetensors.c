@@ -27,8 +27,8 @@ static bool safetensors_sniff(const unsigned char *head, size_t head_bytes, cons
     for (size_t i = 0; i < TPD_SAFETENSORS_PREFIX && i < head_bytes; i++)
         bytes |= (uint64_t)head[i] << (8 * i);
     return head_bytes > TPD_SAFETENSORS_PREFIX + 1 && bytes <= TPD_SAFETENSORS_HEADER_MOST && bytes >= 2 &&
-           head[TPD_SAFETENSORS_PREFIX] == '{' && (head[TPD_SAFETENSORS_PREFIX + 1] == '"' || head[TPD_SAFETENSORS_PREFIX + 1] == '}') &&
-           !tpd_codec_raw_fits(options);
+           head[TPD_SAFETENSORS_PREFIX] == '{' &&
+           (head[TPD_SAFETENSORS_PREFIX + 1] == '"' || head[TPD_SAFETENSORS_PREFIX + 1] == '}') && !tpd_codec_raw_fits(options);
 }
 
 static enum tpd_status safetensors_open(const struct tpd_decode_options *options, struct tpd_decoder **decoder,
@@ -50,9 +50,9 @@ static enum tpd_status begin_header(struct tpd_decoder *d, struct tpd_error *err
     for (int i = 0; i < TPD_SAFETENSORS_PREFIX; i++)
         d->header_bytes |= (uint64_t)d->prefix[i] << (8 * i);
     if (d->header_bytes > TPD_SAFETENSORS_HEADER_MOST) {
-        enum tpd_status status =
-            tpd_fail_at(error, TPD_MALFORMED, 0, "the header says it has %" PRIu64 " bytes, the most is %d; is this a safetensors file?",
-                        d->header_bytes, TPD_SAFETENSORS_HEADER_MOST);
+        enum tpd_status status = tpd_fail_at(
+            error, TPD_MALFORMED, 0, "the header says it has %" PRIu64 " bytes, the most is %d; is this a safetensors file?",
+            d->header_bytes, TPD_SAFETENSORS_HEADER_MOST);
         return status;
     }
     if (d->options.has_content_bytes && d->options.content_bytes - TPD_SAFETENSORS_PREFIX < d->header_bytes)
@@ -86,7 +86,8 @@ static enum tpd_status begin_items(struct tpd_decoder *d, struct tpd_error *erro
     uint64_t before = TPD_SAFETENSORS_PREFIX + d->header_bytes, whole;
     if (__builtin_add_overflow(before, header->all, &whole) || whole > options.body_most_bytes)
         return tpd_fail_limit(error, TPD_TOO_LARGE, options.body_most_bytes, header->all,
-                              "the header asks for %" PRIu64 " bytes behind it, the limit is %" PRIu64 " in all; send less or raise "
+                              "the header asks for %" PRIu64 " bytes behind it, the limit is %" PRIu64
+                              " in all; send less or raise "
                               "max_body_bytes",
                               header->all, options.body_most_bytes);
     if (options.has_content_bytes && options.content_bytes != whole)
@@ -94,15 +95,17 @@ static enum tpd_status begin_items(struct tpd_decoder *d, struct tpd_error *erro
                            options.content_bytes < whole ? options.content_bytes : whole,
                            "the body has %" PRIu64 " bytes, its header asks for %" PRIu64, options.content_bytes, whole);
     if (options.has_itemsize && options.itemsize != header->matrix.itemsize)
-        return tpd_fail(error, TPD_BAD_PARAMETER, "itemsize is %" PRIu32 " in the request, but the tensor's is %" PRIu32 "; leave it out",
-                        options.itemsize, header->matrix.itemsize);
+        return tpd_fail(error, TPD_BAD_PARAMETER,
+                        "itemsize is %" PRIu32 " in the request, but the tensor's is %" PRIu32 "; leave it out", options.itemsize,
+                        header->matrix.itemsize);
     status = keep_metadata(d, error);
     if (status != TPD_OK)
         return status;
     tpd_block_release(&d->text);
     d->header_done = true;
     options.has_content_bytes = false; /* looked at: the sink knows of one tensor */
-    return tpd_item_sink_open(&d->sink, &options, &header->matrix, false, before + header->begin, "the safetensors header", error);
+    return tpd_item_sink_open(&d->sink, &options, &header->matrix, false, before + header->begin, "the safetensors header",
+                              error);
 }
 
 static size_t least(size_t count, uint64_t upto) {
@@ -153,7 +156,8 @@ static enum tpd_status safetensors_push(struct tpd_decoder *decoder, const void 
 static enum tpd_status safetensors_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
     uint64_t have = decoder->prefix_bytes + (decoder->header_done ? decoder->header_bytes : decoder->text.bytes);
     if (!decoder->header_done)
-        return tpd_fail_at(error, TPD_TRUNCATED, have, "the body ends after %" PRIu64 " bytes, inside the safetensors header", have);
+        return tpd_fail_at(error, TPD_TRUNCATED, have, "the body ends after %" PRIu64 " bytes, inside the safetensors header",
+                           have);
     if (decoder->passed != decoder->header.all)
         return tpd_fail_at(error, TPD_TRUNCATED, have + decoder->passed,
                            "the body ends after %" PRIu64 " bytes, its header asks for %" PRIu64, have + decoder->passed,
@@ -199,8 +203,7 @@ static enum tpd_status safetensors_encode(struct tpd_payload *payload, const str
     bool has_batch = form->npy_has_batch || form->json_has_batch || matrix->batch != 1;
     size_t metadata = payload->format == TPD_CODEC_SAFETENSORS ? payload->text.bytes : 0;
     unsigned char head[TPD_BLOCK_HEADROOM];
-    size_t header =
-        tpd_safetensors_write(matrix, has_batch, bytes, name, payload->text.data, metadata, head, sizeof head);
+    size_t header = tpd_safetensors_write(matrix, has_batch, bytes, name, payload->text.data, metadata, head, sizeof head);
     if (header <= sizeof head) {
         memcpy(payload->items.data - header, head, header);
         encoded->block = payload->items;

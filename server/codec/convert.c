@@ -8,9 +8,7 @@
 #include "server/codec/number.h"
 
 static enum tpd_spelling spelling_of(enum tpd_codec_id format) {
-    return format == TPD_CODEC_JSON  ? TPD_SPELLING_JSON
-           : format == TPD_CODEC_MTX ? TPD_SPELLING_MARKET
-                                     : TPD_SPELLING_PLAIN;
+    return format == TPD_CODEC_JSON ? TPD_SPELLING_JSON : format == TPD_CODEC_MTX ? TPD_SPELLING_MARKET : TPD_SPELLING_PLAIN;
 }
 
 enum tpd_status tpd_cell_fail(const struct tpd_payload *payload, uint64_t index, enum tpd_status status, const char *what,
@@ -125,8 +123,7 @@ static void swap_bytes(struct tpd_payload *payload, uint64_t items) {
  * and a complex one, which says that a cell is a pair. */
 static bool dtype_is_idle(const struct tpd_payload *payload, const struct tpd_encode_options *options) {
     bool is_pair = payload->format == TPD_CODEC_JSON && tpd_dtype_kind(options->dtype) == TPD_KIND_COMPLEX;
-    return options->has_dtype && !is_pair &&
-           strcmp(payload->form.json_dtype, tpd_dtype_name(options->dtype)) != 0;
+    return options->has_dtype && !is_pair && strcmp(payload->form.json_dtype, tpd_dtype_name(options->dtype)) != 0;
 }
 
 /* "npy or raw": the formats that can write that payload as it is. */
@@ -156,7 +153,8 @@ enum tpd_status tpd_payload_convert(struct tpd_payload *payload, enum tpd_codec_
                         tpd_dtype_name(payload->matrix.dtype), tpd_dtype_name(options->dtype));
     if (ops->one_matrix && payload->matrix.batch != 1)
         return tpd_fail(error, TPD_UNSUPPORTED,
-                        "the body is a batch of %" PRIu64 " matrices and a %s file holds one; ask for npy or json, or send them one "
+                        "the body is a batch of %" PRIu64
+                        " matrices and a %s file holds one; ask for npy or json, or send them one "
                         "by one",
                         payload->matrix.batch, tpd_codec_name(out));
     char formats[128];

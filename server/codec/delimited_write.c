@@ -7,16 +7,18 @@
 #include "server/codec/number_rows.h"
 
 bool tpd_table_takes(const struct tpd_payload *payload) {
-    return payload->cells ? payload->form.table.delimiter != 0
-                          : !payload->big_endian && payload->matrix.batch == 1 &&
-                                tpd_dtype_kind(payload->matrix.dtype) != TPD_KIND_OPAQUE;
+    return payload->cells
+               ? payload->form.table.delimiter != 0
+               : !payload->big_endian && payload->matrix.batch == 1 && tpd_dtype_kind(payload->matrix.dtype) != TPD_KIND_OPAQUE;
 }
 
 /* Binary items: their numbers, a row a line. */
-static enum tpd_status encode_items(struct tpd_payload *payload, unsigned char delimiter, const struct tpd_encode_options *options,
-                                    struct tpd_encoded *encoded, struct tpd_error *error) {
+static enum tpd_status encode_items(struct tpd_payload *payload, unsigned char delimiter,
+                                    const struct tpd_encode_options *options, struct tpd_encoded *encoded,
+                                    struct tpd_error *error) {
     if (strchr("0123456789+-.()abcdefijlnrstu", delimiter) != NULL)
-        return tpd_fail(error, TPD_BAD_PARAMETER, "delimiter is '%c', which numbers are written with: ask for another", delimiter);
+        return tpd_fail(error, TPD_BAD_PARAMETER, "delimiter is '%c', which numbers are written with: ask for another",
+                        delimiter);
     uint64_t cols = payload->matrix.cols != 0 ? payload->matrix.cols : 1;
     struct tpd_number_rows rows = {TPD_SPELLING_PLAIN, options->nonfinite, cols, (char)delimiter, "\n", true};
     enum tpd_status status =

@@ -51,7 +51,8 @@ enum { OBJECT, FORMAT, FIELD, SYMMETRY, BANNER_WORDS };
 static enum tpd_status read_banner(const struct tpd_json_scan *scan, const unsigned char **at, enum tpd_market_field *field) {
     const unsigned char *word[BANNER_WORDS], *end[BANNER_WORDS], *start = *at, *stop = word_end(start);
     if (!word_is(start, stop, "%%MatrixMarket"))
-        return tpd_json_fail(scan, TPD_MALFORMED, start, "a Matrix Market file begins with %%%%MatrixMarket matrix array real general");
+        return tpd_json_fail(scan, TPD_MALFORMED, start,
+                             "a Matrix Market file begins with %%%%MatrixMarket matrix array real general");
     for (int i = 0; i < BANNER_WORDS; i++) {
         word[i] = skip_blanks(stop);
         end[i] = stop = word_end(word[i]);
@@ -65,11 +66,13 @@ static enum tpd_status read_banner(const struct tpd_json_scan *scan, const unsig
     ++*at;
     if (!word_is(word[OBJECT], end[OBJECT], "matrix"))
         return tpd_json_fail(scan, TPD_UNSUPPORTED, word[OBJECT], "'%.*s' is no matrix: write %%%%MatrixMarket matrix array ...",
-                             (int)(end[OBJECT] - word[OBJECT] < 40 ? end[OBJECT] - word[OBJECT] : 40), (const char *)word[OBJECT]);
+                             (int)(end[OBJECT] - word[OBJECT] < 40 ? end[OBJECT] - word[OBJECT] : 40),
+                             (const char *)word[OBJECT]);
     if (!word_is(word[FORMAT], end[FORMAT], "array"))
-        return tpd_json_fail(scan, TPD_UNSUPPORTED, word[FORMAT],
-                             "format '%.*s' is not read, array is: write the matrix dense, as scipy.io.mmwrite(f, a.toarray()) does",
-                             (int)(end[FORMAT] - word[FORMAT] < 40 ? end[FORMAT] - word[FORMAT] : 40), (const char *)word[FORMAT]);
+        return tpd_json_fail(
+            scan, TPD_UNSUPPORTED, word[FORMAT],
+            "format '%.*s' is not read, array is: write the matrix dense, as scipy.io.mmwrite(f, a.toarray()) does",
+            (int)(end[FORMAT] - word[FORMAT] < 40 ? end[FORMAT] - word[FORMAT] : 40), (const char *)word[FORMAT]);
     *field = word_is(word[FIELD], end[FIELD], "real") || word_is(word[FIELD], end[FIELD], "double") ? TPD_MARKET_REAL
              : word_is(word[FIELD], end[FIELD], "integer") || word_is(word[FIELD], end[FIELD], "unsigned-integer")
                  ? TPD_MARKET_INTEGER
@@ -79,10 +82,10 @@ static enum tpd_status read_banner(const struct tpd_json_scan *scan, const unsig
         return tpd_json_fail(scan, TPD_UNSUPPORTED, word[FIELD], "field '%.*s' is not read; real, integer and complex are",
                              (int)(end[FIELD] - word[FIELD] < 40 ? end[FIELD] - word[FIELD] : 40), (const char *)word[FIELD]);
     if (!word_is(word[SYMMETRY], end[SYMMETRY], "general"))
-        return tpd_json_fail(scan, TPD_UNSUPPORTED, word[SYMMETRY],
-                             "'%.*s' is not read, general is: write every entry, as scipy.io.mmwrite(f, a, symmetry='general') does",
-                             (int)(end[SYMMETRY] - word[SYMMETRY] < 40 ? end[SYMMETRY] - word[SYMMETRY] : 40),
-                             (const char *)word[SYMMETRY]);
+        return tpd_json_fail(
+            scan, TPD_UNSUPPORTED, word[SYMMETRY],
+            "'%.*s' is not read, general is: write every entry, as scipy.io.mmwrite(f, a, symmetry='general') does",
+            (int)(end[SYMMETRY] - word[SYMMETRY] < 40 ? end[SYMMETRY] - word[SYMMETRY] : 40), (const char *)word[SYMMETRY]);
     return TPD_OK;
 }
 
@@ -190,9 +193,9 @@ static enum tpd_status read_entries(const struct tpd_json_scan *scan, const unsi
             return status;
     }
     at = skip_space(at);
-    return at == scan->end ? TPD_OK
-                           : tpd_json_fail(scan, TPD_TRAILING, at, "the body goes on after the %" PRIu64 " entries of its shape",
-                                           count);
+    return at == scan->end
+               ? TPD_OK
+               : tpd_json_fail(scan, TPD_TRAILING, at, "the body goes on after the %" PRIu64 " entries of its shape", count);
 }
 
 enum tpd_status tpd_mtx_parse(const struct tpd_json_scan *scan, const struct tpd_decode_options *options,

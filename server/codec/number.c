@@ -186,7 +186,8 @@ enum tpd_status tpd_number_read(enum tpd_spelling spelling, enum tpd_dtype dtype
             *(unsigned char *)item = word == TPD_WORD_TRUE;
             return TPD_OK;
         }
-        bool is_value = word == TPD_WORD_NULL || word == TPD_WORD_NAN || word == TPD_WORD_INFINITY || word == TPD_WORD_MINUS_INFINITY;
+        bool is_value =
+            word == TPD_WORD_NULL || word == TPD_WORD_NAN || word == TPD_WORD_INFINITY || word == TPD_WORD_MINUS_INFINITY;
         *why = is_value ? WHY_NULL : WHY_WORD;
         return is_value ? TPD_OUT_OF_RANGE : TPD_MALFORMED;
     }
@@ -217,14 +218,6 @@ enum tpd_number_class tpd_number_class(enum tpd_spelling spelling, const char *t
     return is_pair ? TPD_NUMBER_COMPLEX : TPD_NUMBER_REAL;
 }
 
-/* Text that says "float": a whole number gets its ".0". */
-static size_t with_point(char *text, size_t bytes) {
-    if (memchr(text, '.', bytes) != NULL || memchr(text, 'e', bytes) != NULL)
-        return bytes;
-    memcpy(text + bytes, ".0", 2);
-    return bytes + 2;
-}
-
 static size_t write_nonfinite(enum tpd_spelling spelling, double value, enum tpd_nonfinite nonfinite, char *text) {
     static const char *const json[] = {"\"NaN\"", "\"Infinity\"", "\"-Infinity\""}, *const plain[] = {"nan", "inf", "-inf"};
     int which = isnan(value) ? 0 : value > 0 ? 1 : 2;
@@ -239,7 +232,7 @@ static size_t write_nonfinite(enum tpd_spelling spelling, double value, enum tpd
 }
 
 /* Fewest digits whose nearest narrow value is this one: at most 5, as float16 asks for. */
-static size_t write_narrow(enum tpd_dtype dtype, uint32_t bits, double value, char *text) {
+static double shortest_narrow(enum tpd_dtype dtype, uint32_t bits, double value) {
     double shortest = value;
     for (int decimals = 0; decimals < 5; decimals++) {
         char digits[16];
@@ -247,18 +240,9 @@ static size_t write_narrow(enum tpd_dtype dtype, uint32_t bits, double value, ch
         uint32_t back;
         if (tpd_text_read_double(digits, bytes, &shortest) == TPD_TEXT_OK &&
             tpd_float_narrow(dtype, shortest, digits, bytes, &back) && back == bits)
-            return tpd_text_write_double(shortest, text);
+            return shortest;
     }
-    return tpd_text_write_double(value, text);
-}
-
-/* Text for a value that is finite, without the ".0" that says "float". */
-static size_t write_digits(enum tpd_dtype dtype, uint32_t bits, double wide, char *text) {
-    if (dtype == TPD_DTYPE_FLOAT64)
-        return tpd_text_write_double(wide, text);
-    if (dtype == TPD_DTYPE_FLOAT32)
-        return tpd_text_write_float((float)wide, text);
-    return write_narrow(dtype, bits, wide, text);
+    return value;
 }
 
 static double widen(enum tpd_dtype dtype, const void *item, uint32_t *bits) {
@@ -283,7 +267,12 @@ static size_t write_float(enum tpd_spelling spelling, enum tpd_dtype dtype, cons
     double wide = widen(dtype, item, &bits);
     if (!isfinite(wide))
         return write_nonfinite(spelling, wide, nonfinite, text);
-    return with_point(text, write_digits(dtype, bits, wide, text));
+    /* Text that says "float": a whole number gets its ".0". */
+    if (dtype == TPD_DTYPE_FLOAT32)
+        return tpd_text_write_real_float((float)wide, text);
+    if (dtype != TPD_DTYPE_FLOAT64)
+        wide = shortest_narrow(dtype, bits, wide);
+    return tpd_text_write_real_double(wide, text);
 }
 
 /* PLAIN is as numpy prints it: (1+2j), (-0-1.5j), (nan+infj). */
@@ -305,8 +294,9 @@ static size_t write_complex(enum tpd_spelling spelling, enum tpd_dtype dtype, co
         }
         size_t bytes;
         if (spelling == TPD_SPELLING_PLAIN)
-            bytes = isfinite(wide) ? write_digits(part, bits, wide, at)
-                                   : write_nonfinite(spelling, wide, TPD_NONFINITE_STRING, at);
+            bytes = !isfinite(wide)             ? write_nonfinite(spelling, wide, TPD_NONFINITE_STRING, at)
+                    : part == TPD_DTYPE_FLOAT32 ? tpd_text_write_float((float)wide, at)
+                                                : tpd_text_write_double(wide, at);
         else
             bytes = write_float(spelling, part, parts[i], nonfinite, at);
         if (bytes == 0)

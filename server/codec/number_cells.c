@@ -14,7 +14,7 @@
 
 enum { QUICK_BYTES = 16, NO_POINT = 31 };
 static const uint64_t EXACT = (uint64_t)1 << 53;
-static const double powers[NO_POINT + 1] = {1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,          1e8,
+static const double powers[NO_POINT + 1] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,           1e8,
                                             1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, [NO_POINT] = 1};
 
 /* What a short cell says: digits / powers[decimals]. */
@@ -25,9 +25,9 @@ struct quick {
 };
 
 #if defined(__SSE2__)
-static const unsigned char ramp[48] = {
-    0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   255, 255, 255, 255, 255, 255, 255, 255,
-    255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+static const unsigned char ramp[48] = {0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
+                                       255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
+                                       255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
 
 /* Of sixteen bytes, the last `count`. */
 static inline __m128i last_bytes(unsigned count) {

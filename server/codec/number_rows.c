@@ -37,7 +37,7 @@ static enum tpd_status make_room(struct tpd_block *block, uint64_t count, uint64
 
 /* A run of one line. */
 static char *put_run(const struct tpd_number_rows *rows, enum tpd_dtype dtype, uint32_t itemsize, uint64_t count,
-                            const unsigned char *item, char *to) {
+                     const unsigned char *item, char *to) {
     for (uint64_t i = 0; i < count; i++, item += itemsize) {
         to += tpd_number_write(rows->spelling, dtype, item, rows->nonfinite, to);
         *to++ = rows->between;

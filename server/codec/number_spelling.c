@@ -30,11 +30,20 @@ void tpd_spelling_trim(const char **text, size_t *bytes) {
 static const struct {
     enum tpd_word word;
     const char *letters;
-} json[] = {{TPD_WORD_NULL, "null"},      {TPD_WORD_TRUE, "true"},           {TPD_WORD_FALSE, "false"},
-            {TPD_WORD_NAN, "\"NaN\""},    {TPD_WORD_INFINITY, "\"Infinity\""}, {TPD_WORD_MINUS_INFINITY, "\"-Infinity\""}},
-  plain[] = {{TPD_WORD_NAN, "nan"},        {TPD_WORD_NAN, "-nan"},           {TPD_WORD_INFINITY, "inf"},
-             {TPD_WORD_INFINITY, "infinity"}, {TPD_WORD_MINUS_INFINITY, "-inf"}, {TPD_WORD_MINUS_INFINITY, "-infinity"},
-             {TPD_WORD_TRUE, "true"},      {TPD_WORD_FALSE, "false"}};
+} json[] = {{TPD_WORD_NULL, "null"},
+            {TPD_WORD_TRUE, "true"},
+            {TPD_WORD_FALSE, "false"},
+            {TPD_WORD_NAN, "\"NaN\""},
+            {TPD_WORD_INFINITY, "\"Infinity\""},
+            {TPD_WORD_MINUS_INFINITY, "\"-Infinity\""}},
+  plain[] = {{TPD_WORD_NAN, "nan"},
+             {TPD_WORD_NAN, "-nan"},
+             {TPD_WORD_INFINITY, "inf"},
+             {TPD_WORD_INFINITY, "infinity"},
+             {TPD_WORD_MINUS_INFINITY, "-inf"},
+             {TPD_WORD_MINUS_INFINITY, "-infinity"},
+             {TPD_WORD_TRUE, "true"},
+             {TPD_WORD_FALSE, "false"}};
 
 enum tpd_word tpd_spelling_word(enum tpd_spelling spelling, const char *text, size_t bytes) {
     if (spelling == TPD_SPELLING_JSON) {

@@ -27,6 +27,21 @@ template <typename T> size_t write(T value, char *text) {
     return static_cast<size_t>(std::to_chars(text, text + TPD_TEXT_MOST, value).ptr - text);
 }
 
+/* How a whole number ends: as it is, or with the ".0" that says "float". */
+template <bool REAL> size_t finish(char *text, size_t bytes) {
+    if (REAL)
+        std::memcpy(text + bytes, ".0", 2);
+    return bytes + (REAL ? 2 : 0);
+}
+
+/* The standard library's text for a float, whatever it looks like. */
+template <bool REAL, typename T> size_t write_any(T value, char *text) {
+    const size_t bytes = write(value, text);
+    if (REAL && std::memchr(text, '.', bytes) == nullptr && std::memchr(text, 'e', bytes) == nullptr)
+        return finish<REAL>(text, bytes);
+    return bytes;
+}
+
 #if TPD_HAS_DRAGONBOX
 constexpr uint64_t powers[] = {1,
                                10,
@@ -95,24 +110,24 @@ char *put_scientific(uint64_t significand, int digits, int exponent, char *at) {
 
 /* What std::to_chars writes: plain where that is no longer than with an exponent, by its own bounds. Signs, and whether there
  * are zeros behind the point, are as good as random: no branch asks for them. */
-template <typename T> size_t write_float(T value, char *text) {
+template <bool REAL, typename T> size_t write_float(T value, char *text) {
     const T size = value < 0 ? -value : value, exact = sizeof(T) == sizeof(double) ? 9007199254740992 : 16777216;
     if (size == 0)
-        return write(value, text);
+        return write_any<REAL>(value, text);
     char *at = text;
     *at = '-';
     at += value < 0;
     if (size < 100000 && size == static_cast<T>(static_cast<uint32_t>(size))) /* no exponent is shorter */
-        return static_cast<size_t>(at - text) + write(static_cast<uint32_t>(size), at);
+        return finish<REAL>(text, static_cast<size_t>(at - text) + write(static_cast<uint32_t>(size), at));
     const auto decimal = jkj::dragonbox::to_decimal(value, jkj::dragonbox::policy::sign::ignore);
     const uint64_t significand = decimal.significand;
     const int exponent = decimal.exponent, digits = count_digits(significand), is_one = digits == 1;
     if (exponent < -(digits + 3) + is_one || exponent > 5 - is_one)
         return static_cast<size_t>(put_scientific(significand, digits, exponent + digits - 1, at) - text);
     if ((exponent > 0 && size >= exact) || exponent < -DIGITS_MOST) /* whole, with more digits than are needed; or 0.0d */
-        return write(value, text);
+        return write_any<REAL>(value, text);
     if (exponent >= 0)
-        return static_cast<size_t>(at - text) + write(significand * powers[exponent], at);
+        return finish<REAL>(text, static_cast<size_t>(at - text) + write(significand * powers[exponent], at));
     const uint64_t whole = significand / powers[-exponent], rest = significand - whole * powers[-exponent];
     if (whole < 10)
         *at++ = static_cast<char>('0' + whole);
@@ -126,8 +141,8 @@ template <typename T> size_t write_float(T value, char *text) {
     return static_cast<size_t>(at - text) + static_cast<size_t>(-exponent);
 }
 #else
-template <typename T> size_t write_float(T value, char *text) {
-    return write(value, text);
+template <bool REAL, typename T> size_t write_float(T value, char *text) {
+    return write_any<REAL>(value, text);
 }
 #endif
 
@@ -147,10 +162,16 @@ enum tpd_text tpd_text_read_uint64(const char *text, size_t bytes, uint64_t *val
 }
 
 size_t tpd_text_write_double(double value, char *text) {
-    return write_float(value, text);
+    return write_float<false>(value, text);
 }
 size_t tpd_text_write_float(float value, char *text) {
-    return write_float(value, text);
+    return write_float<false>(value, text);
+}
+size_t tpd_text_write_real_double(double value, char *text) {
+    return write_float<true>(value, text);
+}
+size_t tpd_text_write_real_float(float value, char *text) {
+    return write_float<true>(value, text);
 }
 size_t tpd_text_write_int64(int64_t value, char *text) {
     return write(value, text);

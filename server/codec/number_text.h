@@ -24,6 +24,9 @@ enum { TPD_TEXT_MOST = 24 };
 /* Shortest text that reads back as the same value, no NUL; as many as TPD_TEXT_MOST bytes may be written. Finite values only. */
 size_t tpd_text_write_double(double value, char *text);
 size_t tpd_text_write_float(float value, char *text);
+/* The same with ".0" behind a whole number that has no exponent: text that says "float". Up to TPD_TEXT_MOST + 2. */
+size_t tpd_text_write_real_double(double value, char *text);
+size_t tpd_text_write_real_float(float value, char *text);
 size_t tpd_text_write_int64(int64_t value, char *text);
 size_t tpd_text_write_uint64(uint64_t value, char *text);
 /* d.ddde-dd with that many digits behind the point, correctly rounded; at most decimals + 10 bytes. */

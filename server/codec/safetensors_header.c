@@ -5,15 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-
 enum { RANK_MOST = 3, DTYPE_BYTES = 16 };
 
 static const char *const dtypes[TPD_DTYPE_COUNT] = {
-    [TPD_DTYPE_BOOL] = "BOOL",           [TPD_DTYPE_INT8] = "I8",           [TPD_DTYPE_UINT8] = "U8",
-    [TPD_DTYPE_INT16] = "I16",           [TPD_DTYPE_UINT16] = "U16",        [TPD_DTYPE_FLOAT16] = "F16",
-    [TPD_DTYPE_BFLOAT16] = "BF16",       [TPD_DTYPE_INT32] = "I32",         [TPD_DTYPE_UINT32] = "U32",
-    [TPD_DTYPE_FLOAT32] = "F32",         [TPD_DTYPE_INT64] = "I64",         [TPD_DTYPE_UINT64] = "U64",
-    [TPD_DTYPE_FLOAT64] = "F64",         [TPD_DTYPE_COMPLEX64] = "C64",     [TPD_DTYPE_FLOAT8_E4M3] = "F8_E4M3",
+    [TPD_DTYPE_BOOL] = "BOOL",           [TPD_DTYPE_INT8] = "I8",       [TPD_DTYPE_UINT8] = "U8",
+    [TPD_DTYPE_INT16] = "I16",           [TPD_DTYPE_UINT16] = "U16",    [TPD_DTYPE_FLOAT16] = "F16",
+    [TPD_DTYPE_BFLOAT16] = "BF16",       [TPD_DTYPE_INT32] = "I32",     [TPD_DTYPE_UINT32] = "U32",
+    [TPD_DTYPE_FLOAT32] = "F32",         [TPD_DTYPE_INT64] = "I64",     [TPD_DTYPE_UINT64] = "U64",
+    [TPD_DTYPE_FLOAT64] = "F64",         [TPD_DTYPE_COMPLEX64] = "C64", [TPD_DTYPE_FLOAT8_E4M3] = "F8_E4M3",
     [TPD_DTYPE_FLOAT8_E5M2] = "F8_E5M2",
 };
 
@@ -99,7 +98,10 @@ static enum tpd_status read_member(struct reader *r, struct entry *entry) {
     enum tpd_status status = read_string(r, &key, &bytes);
     if (status != TPD_OK)
         return status;
-    unsigned bit = is(key, bytes, "dtype") ? HAS_DTYPE : is(key, bytes, "shape") ? HAS_SHAPE : is(key, bytes, "data_offsets") ? HAS_OFFSETS : 0;
+    unsigned bit = is(key, bytes, "dtype")          ? HAS_DTYPE
+                   : is(key, bytes, "shape")        ? HAS_SHAPE
+                   : is(key, bytes, "data_offsets") ? HAS_OFFSETS
+                                                    : 0;
     if (bit == 0 || (entry->has & bit) != 0)
         return tpd_json_fail(&r->scan, TPD_MALFORMED, start, "key '%.*s' of a tensor %s", bytes < 40 ? (int)bytes : 40,
                              (const char *)key, bit == 0 ? "is none of dtype, shape, data_offsets" : "is there twice");
@@ -212,8 +214,8 @@ static enum tpd_status fill(struct reader *r) {
     struct tpd_error *error = r->scan.error;
     if (entry->rank < 2 || entry->rank > RANK_MOST)
         return tpd_fail(error, TPD_UNSUPPORTED,
-                        "the tensor has %" PRIu64 " dimension%s; a matrix has 2 and a batch of them 3: reshape it first", entry->rank,
-                        entry->rank == 1 ? "" : "s");
+                        "the tensor has %" PRIu64 " dimension%s; a matrix has 2 and a batch of them 3: reshape it first",
+                        entry->rank, entry->rank == 1 ? "" : "s");
     if (entry->name_bytes >= TPD_TENSOR_NAME_BYTES)
         return tpd_fail_limit(error, TPD_UNSUPPORTED, TPD_TENSOR_NAME_BYTES - 1, entry->name_bytes,
                               "the tensor's name has %zu bytes, the most is %d", entry->name_bytes, TPD_TENSOR_NAME_BYTES - 1);
@@ -225,9 +227,10 @@ static enum tpd_status fill(struct reader *r) {
     while (dtype < TPD_DTYPE_COUNT && (dtypes[dtype] == NULL || strcmp(dtypes[dtype], entry->dtype) != 0))
         dtype++;
     if (dtype == TPD_DTYPE_COUNT)
-        return tpd_fail(error, TPD_UNKNOWN_DTYPE,
-                        "the tensor's dtype %s is not read; BOOL, I8 to I64, U8 to U64, F8_E4M3, F8_E5M2, F16, BF16, F32, F64 and C64 are",
-                        entry->dtype);
+        return tpd_fail(
+            error, TPD_UNKNOWN_DTYPE,
+            "the tensor's dtype %s is not read; BOOL, I8 to I64, U8 to U64, F8_E4M3, F8_E5M2, F16, BF16, F32, F64 and C64 are",
+            entry->dtype);
     *matrix = (struct tpd_matrix){.rows = entry->shape[entry->rank - 2],
                                   .cols = entry->shape[entry->rank - 1],
                                   .batch = entry->rank == 3 ? entry->shape[0] : 1,
@@ -259,7 +262,8 @@ static enum tpd_status read_all(struct reader *r) {
         return status;
     if (r->lengths != r->header->all)
         return tpd_json_fail(&r->scan, TPD_MALFORMED, r->scan.text,
-                             "the tensors overlap or leave holes: they have %" PRIu64 " bytes in %" PRIu64, r->lengths, r->header->all);
+                             "the tensors overlap or leave holes: they have %" PRIu64 " bytes in %" PRIu64, r->lengths,
+                             r->header->all);
     if (r->tensors == 0)
         return tpd_fail(r->scan.error, TPD_BAD_PARAMETER, "the file has no tensor: send one with a matrix in it");
     if (!r->is_found)
@@ -274,7 +278,8 @@ static enum tpd_status read_all(struct reader *r) {
 enum tpd_status tpd_safetensors_read(const unsigned char *text, size_t bytes, const char *wanted,
                                      struct tpd_safetensors_header *header, struct tpd_error *error) {
     struct tpd_error local = {0};
-    struct reader r = {.scan = {text, text + bytes, error != NULL ? error : &local}, .at = text, .wanted = wanted, .header = header};
+    struct reader r = {
+        .scan = {text, text + bytes, error != NULL ? error : &local}, .at = text, .wanted = wanted, .header = header};
     memset(header, 0, sizeof *header);
     enum tpd_status status = read_all(&r);
     if (error != NULL && (error->has & TPD_ERROR_HAS_OFFSET) != 0 && status != TPD_OK) {
@@ -295,7 +300,8 @@ enum tpd_status tpd_tensor_name(const char *text, char name[TPD_TENSOR_NAME_BYTE
     memcpy(quoted + 1, text, bytes);
     struct tpd_json_scan scan = {quoted, quoted + bytes + 2, &local};
     if (tpd_json_string(&scan, quoted) != scan.end || strcmp(text, "__metadata__") == 0)
-        return tpd_fail(error, TPD_BAD_PARAMETER, "tensor is %.60s: a name is UTF-8 as JSON spells it, and not __metadata__", text);
+        return tpd_fail(error, TPD_BAD_PARAMETER, "tensor is %.60s: a name is UTF-8 as JSON spells it, and not __metadata__",
+                        text);
     memcpy(name, text, bytes + 1);
     return TPD_OK;
 }

@@ -85,10 +85,9 @@ static const struct {
     const char *name;
     enum tpd_status (*read)(struct tpd_exchange *request, const char *value);
 } parameters[] = {
-    {"rows", read_rows},   {"cols", read_cols},         {"batch", read_batch},
-    {"dtype", read_dtype}, {"itemsize", read_itemsize}, {"strategy", read_strategy},
-    {"tile", read_tile},   {"device", read_device},     {"nonfinite", read_nonfinite},
-    {"tensor", read_tensor},
+    {"rows", read_rows},           {"cols", read_cols},         {"batch", read_batch}, {"dtype", read_dtype},
+    {"itemsize", read_itemsize},   {"strategy", read_strategy}, {"tile", read_tile},   {"device", read_device},
+    {"nonfinite", read_nonfinite}, {"tensor", read_tensor},
 };
 enum { PARAMETERS = sizeof parameters / sizeof parameters[0] };
 

@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
         char written[TPD_NUMBER_TEXT_MOST];
         size_t count = tpd_number_write(TPD_SPELLING_JSON, dtype, item, TPD_NONFINITE_STRING, written);
         FUZZ_CHECK(count != 0 && count <= sizeof written, "%zu bytes", count);
-        FUZZ_CHECK(tpd_number_read(TPD_SPELLING_JSON, dtype, written, count, back, &why) == TPD_OK, "'%.*s' is refused", (int)count, written);
+        FUZZ_CHECK(tpd_number_read(TPD_SPELLING_JSON, dtype, written, count, back, &why) == TPD_OK, "'%.*s' is refused",
+                   (int)count, written);
         FUZZ_CHECK(memcmp(item, back, sizeof item) == 0, "'%.*s' reads back as other bits", (int)count, written);
     }
     free(text);

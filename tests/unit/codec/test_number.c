@@ -23,8 +23,8 @@ static void there_and_back(enum tpd_dtype dtype, const void *item) {
     ck_assert_uint_ge(bytes, 1);
     ck_assert_uint_le(bytes, TPD_NUMBER_TEXT_MOST);
     memset(back, 0xa5, sizeof back);
-    ck_assert_msg(tpd_number_read(TPD_SPELLING_JSON, dtype, text, bytes, back, &why) == TPD_OK, "%s '%.*s': %s", tpd_dtype_name(dtype), (int)bytes,
-                  text, why);
+    ck_assert_msg(tpd_number_read(TPD_SPELLING_JSON, dtype, text, bytes, back, &why) == TPD_OK, "%s '%.*s': %s",
+                  tpd_dtype_name(dtype), (int)bytes, text, why);
     ck_assert_msg(memcmp(back, item, itemsize) == 0, "%s '%.*s' reads back as other bits", tpd_dtype_name(dtype), (int)bytes,
                   text);
     if (itemsize < 16)
