@@ -47,8 +47,9 @@ struct tpd_table_options {
     uint64_t cells_most; /* ceiling of cells, filled ones too; 0: none of its own */
 };
 
-/* "tab", "comma", ... or the byte itself. Fails with TPD_BAD_PARAMETER: a line end, a quote, more than a byte. */
-enum tpd_status tpd_delimiter_parse(const char *text, unsigned char *delimiter, struct tpd_error *error) TPD_CHECKED;
+/* One of `delimiter`, `quotes` (on, off), `ragged` (error, pad) and `filler` by its name. Fails with TPD_BAD_PARAMETER. */
+enum tpd_status tpd_table_option_parse(const char *name, const char *text, struct tpd_table_options *options,
+                                       struct tpd_error *error) TPD_CHECKED;
 
 /* What the caller knows before the first byte: the query, or flags. */
 struct tpd_decode_options {

@@ -13,7 +13,7 @@ enum {
     TPD_SCAN_BLOCK = 64,                 /* bytes looked at in one go */
     TPD_SCAN_SLACK = TPD_SCAN_BLOCK + 8, /* cells that a batch has room for beyond `most` */
     TPD_CELL_LENGTH_BITS = 24,           /* of struct tpd_cell */
-    TPD_BATCH_CELLS = 1 << 16            /* a usual batch: 512 KiB, the half of a small second-level cache */
+    TPD_BATCH_CELLS = 1 << 15            /* a usual batch: 256 KiB, so that three of them fit in a second-level cache */
 };
 
 struct tpd_cell_scan {

@@ -12,26 +12,6 @@ struct tpd_decoder {
     unsigned char delimiter;
 };
 
-enum tpd_status tpd_delimiter_parse(const char *text, unsigned char *delimiter, struct tpd_error *error) {
-    static const struct {
-        const char *name;
-        unsigned char letter;
-    } names[] = {{"tab", '\t'}, {"\\t", '\t'}, {"comma", ','}, {"semicolon", ';'}, {"pipe", '|'}, {"space", ' '}, {"colon", ':'}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(names[i].name, text) == 0) {
-            *delimiter = names[i].letter;
-            return TPD_OK;
-        }
-    *delimiter = (unsigned char)text[0];
-    if (text[0] != '\0' && text[1] == '\0' && strchr("\r\n\"", text[0]) == NULL)
-        return TPD_OK;
-    return tpd_fail(
-        error, TPD_BAD_PARAMETER,
-        "delimiter is \"%.40s\": it takes one byte that is no line end and no quote, or tab, comma, semicolon, colon, "
-        "pipe, space",
-        text);
-}
-
 /* A line end within quotes does not end the line. */
 static bool first_line_is_crlf(const struct tpd_cell_scan *scan) {
     bool inside = false;
@@ -48,6 +28,8 @@ enum tpd_status tpd_table_open(const struct tpd_table_options *options, unsigned
                                size_t bytes, struct tpd_table_form *form, struct tpd_cell_scan *scan, struct tpd_error *error) {
     *form = (struct tpd_table_form){.delimiter = options->has_delimiter ? options->delimiter : delimiter,
                                     .quotes = !options->quotes_off};
+    if (strchr(options->filler, form->delimiter) != NULL && options->filler[0] != '\0')
+        return tpd_fail(error, TPD_BAD_PARAMETER, "filler \"%.40s\" holds the delimiter: take another", options->filler);
     if (bytes >= 2 && (memcmp(text, "\xff\xfe", 2) == 0 || memcmp(text, "\xfe\xff", 2) == 0))
         return tpd_fail_at(error, TPD_UNSUPPORTED, 0, "the text begins with UTF-16's byte-order mark: convert it to UTF-8 first");
     form->bom = bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0;
@@ -259,8 +241,9 @@ enum tpd_status tpd_table_finish(struct tpd_decoder *decoder, struct tpd_payload
     enum tpd_status status = tpd_cell_batch_init(&batch, TPD_BATCH_CELLS, error);
     if (status != TPD_OK)
         return status;
-    bool is_read = tpd_table_read_items(&decoder->options, decoder->delimiter, &decoder->sink.block, &batch, payload);
-    if (!is_read)
+    bool is_read = false;
+    status = tpd_table_read_items(&decoder->options, decoder->delimiter, &decoder->sink.block, &batch, payload, &is_read, error);
+    if (status == TPD_OK && !is_read)
         status = find_cells(decoder, payload, &batch, error);
     tpd_cell_batch_fini(&batch);
     if (status == TPD_OK)

@@ -32,8 +32,8 @@ struct entry {
 enum { HAS_DTYPE = 1, HAS_SHAPE = 2, HAS_OFFSETS = 4, HAS_ALL = 7 };
 
 struct reader {
-    struct tpd_json_scan scan;
-    const unsigned char *at;
+    struct tpd_json_scan scan; /* its end lies behind the header's: what is missing there is malformed, as the body goes on */
+    const unsigned char *at, *stop;
     const char *wanted;
     struct tpd_safetensors_header *header;
     struct entry found;
@@ -138,7 +138,7 @@ static enum tpd_status read_tensor(struct reader *r, struct entry *entry) {
     } while (take(r, ','));
     status = expect(r, '}');
     if (status == TPD_OK && entry->has != HAS_ALL)
-        return tpd_json_fail(&r->scan, TPD_MALFORMED, entry->at, "a tensor lacks %s",
+        return tpd_json_fail(&r->scan, TPD_MALFORMED, entry->at, "a tensor lacks %s; it says dtype, shape and data_offsets",
                              (entry->has & HAS_DTYPE) == 0   ? "dtype"
                              : (entry->has & HAS_SHAPE) == 0 ? "shape"
                                                              : "data_offsets");
@@ -256,7 +256,7 @@ static enum tpd_status read_all(struct reader *r) {
         while (status == TPD_OK && take(r, ','));
     if (status == TPD_OK)
         status = expect(r, '}');
-    if (status == TPD_OK && r->at < r->scan.end)
+    if (status == TPD_OK && r->at < r->stop)
         status = tpd_json_fail(&r->scan, TPD_MALFORMED, r->at, "something other than space follows the header's object");
     if (status != TPD_OK)
         return status;
@@ -278,8 +278,11 @@ static enum tpd_status read_all(struct reader *r) {
 enum tpd_status tpd_safetensors_read(const unsigned char *text, size_t bytes, const char *wanted,
                                      struct tpd_safetensors_header *header, struct tpd_error *error) {
     struct tpd_error local = {0};
-    struct reader r = {
-        .scan = {text, text + bytes, error != NULL ? error : &local}, .at = text, .wanted = wanted, .header = header};
+    struct reader r = {.scan = {text, text + bytes + 1, error != NULL ? error : &local},
+                       .at = text,
+                       .stop = text + bytes,
+                       .wanted = wanted,
+                       .header = header};
     memset(header, 0, sizeof *header);
     enum tpd_status status = read_all(&r);
     if (error != NULL && (error->has & TPD_ERROR_HAS_OFFSET) != 0 && status != TPD_OK) {

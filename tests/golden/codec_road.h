@@ -50,8 +50,11 @@ static inline enum tpd_status codec_road(enum tpd_codec_id in, enum tpd_codec_id
                                          const struct tpd_encode_options *encode, const void *body, size_t bytes, size_t piece,
                                          struct tpd_matrix *matrix, struct tpd_encoded *answer, struct tpd_error *error) {
     struct tpd_payload payload = {0};
+    struct tpd_decode_options options = *decode;
+    options.has_out = true;
+    options.out = out;
     memset(answer, 0, sizeof *answer);
-    enum tpd_status status = codec_road_decode(in, decode, body, bytes, piece, &payload, error);
+    enum tpd_status status = codec_road_decode(in, &options, body, bytes, piece, &payload, error);
     if (status == TPD_OK)
         status = tpd_payload_convert(&payload, out, encode, error);
     if (status == TPD_OK)
