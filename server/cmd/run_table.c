@@ -14,6 +14,8 @@
 #include "server/table/table.h"
 #include "transposed/clock.h"
 
+enum { WINDOW_MOST_BYTES = 32 << 20 /* twice the largest cell */, WINDOW_LEAST_BYTES = 1 << 20 };
+
 /* Of a limited address space, what stays for stacks, libraries and the heap. */
 #define SPARE_BYTES ((uint64_t)96 << 20)
 
@@ -146,7 +148,11 @@ enum tpd_status tpd_run_table(struct tpd_run *run, struct tpd_error *error) {
         task.fd = run->source.fd;
         task.file_offset = run->source.start;
         task.bytes = run->source.bytes;
-        task.windowed = task.bytes + task.bytes / 4 >= task.memory_bytes || task.bytes >= space_left() / 2;
+        /* The mapped file can be given back page by page and costs no memory; but where address space is limited, it counts. */
+        uint64_t space = space_left();
+        uint64_t share = space / 4 / task.threads;
+        share = share < WINDOW_MOST_BYTES ? share : WINDOW_MOST_BYTES;
+        task.window_bytes = task.bytes <= space / 2 ? 0 : share > WINDOW_LEAST_BYTES ? share : WINDOW_LEAST_BYTES;
     } else {
         status = tpd_run_receive(run, keep, &text, error);
         if (status == TPD_OK && text.data == NULL)

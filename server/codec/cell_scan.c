@@ -10,8 +10,8 @@
 static const struct tpd_scan_code *best(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    bool pairs = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
-                 __builtin_cpu_supports("lzcnt");
+    /* lzcnt came with bmi, and clang 14 can't ask for it. */
+    bool pairs = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     if (pairs && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vbmi2"))
         return &tpd_scan_avx512;
@@ -134,7 +134,7 @@ enum tpd_status tpd_cell_scan(struct tpd_cell_scan *scan, struct tpd_cell_batch 
     enum tpd_status status = code()->blocks(&walk);
     /* The last cell may be an empty one, of which nothing is there but the delimiter before it. */
     bool is_open = scan->is_whole && scan->end > scan->first && scan->end[-1] != '\n';
-    if (status == TPD_OK && (scan->at < scan->end || is_open))
+    if (status == TPD_OK && !walk.is_last && (scan->at < scan->end || is_open))
         status = tpd_scan_slowly(&walk, scan->end + is_open);
     *bad = walk.bad;
     if (status == TPD_OK && batch->rows != 0 && batch->rows >= rows_most) {

@@ -6,22 +6,31 @@
 
 #include "transposed/alloc.h"
 
+enum { FEW_CELLS = 1024 }; /* a batch for one row, which may need several */
+
 struct tpd_decoder {
     struct tpd_decode_options options;
     struct tpd_text_sink sink;
     unsigned char delimiter;
 };
 
-/* A line end within quotes does not end the line. */
-static bool first_line_is_crlf(const struct tpd_cell_scan *scan) {
-    bool inside = false;
-    for (const unsigned char *at = scan->at; at < scan->end; at++) {
-        if (*at == '"' && scan->quotes)
-            inside = !inside;
-        else if (*at == '\n' && !inside)
-            return at > scan->at && at[-1] == '\r';
+/* How the first row ends. What is wrong with it is said when it is read. */
+static enum tpd_status read_line_end(struct tpd_cell_scan scan, bool *crlf, struct tpd_error *error) {
+    struct tpd_cell_batch batch;
+    const unsigned char *bad;
+    enum tpd_status status = tpd_cell_batch_init(&batch, FEW_CELLS, error);
+    *crlf = false;
+    if (status != TPD_OK)
+        return status;
+    while (tpd_cell_scan(&scan, &batch, 1, &bad, NULL) == TPD_OK && batch.rows == 0 && batch.count != 0)
+        ;
+    if (batch.rows == 1) {
+        const unsigned char *end =
+            scan.text + tpd_cell_offset(batch.cells[batch.count - 1]) + tpd_cell_bytes(batch.cells[batch.count - 1]);
+        *crlf = end < scan.end && *end == '\r';
     }
-    return false;
+    tpd_cell_batch_fini(&batch);
+    return TPD_OK;
 }
 
 enum tpd_status tpd_table_open(const struct tpd_table_options *options, unsigned char delimiter, const unsigned char *text,
@@ -40,9 +49,8 @@ enum tpd_status tpd_table_open(const struct tpd_table_options *options, unsigned
                                    .quotes = form->quotes,
                                    .is_whole = true};
     scan->at = scan->first;
-    form->crlf = first_line_is_crlf(scan);
     form->final_newline = scan->end > scan->first && scan->end[-1] == '\n';
-    return TPD_OK;
+    return read_line_end(*scan, &form->crlf, error);
 }
 
 bool tpd_table_shape_add(struct tpd_table_shape *shape, const struct tpd_cell_scan *scan, const struct tpd_cell_batch *batch) {
@@ -66,11 +74,10 @@ bool tpd_table_shape_add(struct tpd_table_shape *shape, const struct tpd_cell_sc
 
 enum tpd_status tpd_table_ragged(const struct tpd_cell_scan *scan, const struct tpd_table_shape *shape, const unsigned char **at,
                                  struct tpd_error *error) {
-    enum { FEW = 1024 };
     struct tpd_cell_batch batch;
     struct tpd_cell_scan again = *scan;
     uint64_t cols = 0;
-    enum tpd_status status = tpd_cell_batch_init(&batch, FEW, error);
+    enum tpd_status status = tpd_cell_batch_init(&batch, FEW_CELLS, error);
     if (status != TPD_OK)
         return status;
     again.at = *at = shape->row;

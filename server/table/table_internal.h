@@ -8,7 +8,6 @@
 #include "transposed/backend.h"
 
 enum {
-    TPD_TABLE_WINDOW = 32 << 20,   /* bytes of a file mapped at a time, where not all of it may be */
     TPD_TABLE_STRIP_COLS = 1 << 8, /* from here on rows are read side by side, a strip of each at a time */
     TPD_TABLE_STRIP_ROWS = 64,     /* so many rows at most */
     TPD_TABLE_PIECE = 8 << 20      /* of the answer, a write */

@@ -11,7 +11,7 @@
 enum {
     HUGE_BYTES = 2 << 20,
     FORM_BYTES = 1 << 20,    /* of the text, in which the first line's end is looked for */
-    A_THREAD_BYTES = 4 << 20 /* batch, band, turned band, and a stack in use */
+    A_THREAD_BYTES = 2 << 20 /* batch, band, turned band, and a stack in use */
 };
 
 static enum tpd_status open_device(struct tpd_table_work *work, struct tpd_error *error) {
@@ -179,33 +179,39 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
     return status;
 }
 
-/* Before anything is done, where more than a few seconds may pass: how fast is the text read here? */
-static void tell_plan(const struct tpd_table_work *work) {
-    enum { PROBE_BYTES = 16 << 20, MARKS_TO_CELLS = 12 };
+/* Before the work begins, where the answer is made in panels: how long a part of the text takes to read, and so all of it. */
+static enum tpd_status tell_plan(struct tpd_table_work *work, struct tpd_error *error) {
+    enum { PROBE_BYTES = 16 << 20, GATHERING = 2 /* readings' worth of time, for all panels together */ };
     struct tpd_table_task *task = work->task;
-    uint64_t room =
-        task->memory_bytes > work->window_bytes * task->threads ? task->memory_bytes - work->window_bytes * task->threads : 1;
-    uint64_t passes = (task->bytes + room - 1) / room, start_ns = tpd_clock_ns();
-    if (task->expect == NULL || (passes < 2 && !task->windowed))
-        return;
-    struct tpd_window window = {.work = work, .most = work->window_bytes};
-    if (tpd_window_show(&window, 0, 1, NULL) != TPD_OK)
-        return;
-    uint64_t bytes = window.to < PROBE_BYTES ? window.to : PROBE_BYTES;
-    (void)tpd_cell_marks(window.text, (size_t)bytes, task->delimiter);
-    tpd_window_close(&window);
-    double each = (double)(tpd_clock_ns() - start_ns) / 1e9 / (double)(bytes + 1);
-    (void)each;
-    (void)MARKS_TO_CELLS;
-    struct tpd_table_plan plan = {.bytes = task->bytes, .passes = (uint32_t)(passes < UINT32_MAX ? passes : UINT32_MAX)};
-    plan.seconds = each * (double)task->bytes * (double)(1 + passes);
+    uint64_t windows = (uint64_t)task->threads * (work->window_bytes + A_THREAD_BYTES);
+    uint64_t room = task->memory_bytes > windows ? task->memory_bytes - windows : 1;
+    uint64_t passes = (task->bytes + room - 1) / room, probe = task->bytes < PROBE_BYTES ? task->bytes : PROBE_BYTES;
+    if (task->expect == NULL || passes < 2 || room == 1)
+        return TPD_OK; /* the last: too little for anything, as will be said */
+    struct tpd_cursor cursor = {.work = work, .window = {.work = work, .most = work->window_bytes}, .at = work->base};
+    struct tpd_cell_batch batch;
+    const unsigned char *bad;
+    enum tpd_status status = tpd_cell_batch_init(&batch, TPD_BATCH_CELLS, error);
+    uint64_t start_ns = tpd_clock_ns();
+    batch.count = status == TPD_OK;
+    /* What is wrong with the text is said when it is read. */
+    while (batch.count != 0 && cursor.at < probe && !cursor.is_done &&
+           tpd_cursor_scan(&cursor, task->bytes, UINT32_MAX, &batch, &bad, NULL) == TPD_OK)
+        ;
+    double each = (double)(tpd_clock_ns() - start_ns) / 1e9 / (double)(cursor.at + 1);
+    tpd_window_close(&cursor.window);
+    tpd_cell_batch_fini(&batch);
+    const struct tpd_table_plan plan = {.bytes = task->bytes,
+                                        .passes = (uint32_t)(passes < UINT32_MAX ? passes : UINT32_MAX),
+                                        .seconds = each * (double)task->bytes * (double)(1 + passes + GATHERING)};
     task->expect(task->self, &plan);
+    return status;
 }
 
 enum tpd_status tpd_table_transpose(struct tpd_table_task *task, struct tpd_error *error) {
     struct tpd_table_work work = {.task = task, .pad = task->options->ragged == TPD_RAGGED_PAD};
     work.filler_bytes = strlen(task->options->filler);
-    work.window_bytes = task->windowed && task->fd >= 0 && task->bytes > TPD_TABLE_WINDOW ? TPD_TABLE_WINDOW : 0;
+    work.window_bytes = task->fd >= 0 && task->window_bytes < task->bytes ? task->window_bytes : 0;
     work.all_bytes = 2 * task->bytes;
     uint64_t start_ns = tpd_clock_ns();
     enum tpd_status status = open_device(&work, error);
@@ -214,10 +220,10 @@ enum tpd_status tpd_table_transpose(struct tpd_table_task *task, struct tpd_erro
     work.whole.work = &work;
     if (work.window_bytes == 0)
         status = tpd_window_open_whole(&work.whole, error);
-    if (status == TPD_OK) {
-        tell_plan(&work);
+    if (status == TPD_OK)
         status = read_form(&work, error);
-    }
+    if (status == TPD_OK)
+        status = tell_plan(&work, error);
     if (status == TPD_OK)
         status = tpd_table_survey(&work, error);
     task->survey_ns = tpd_clock_ns() - start_ns;
