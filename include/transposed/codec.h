@@ -51,6 +51,8 @@ struct tpd_table_options {
 enum tpd_status tpd_table_option_parse(const char *name, const char *text, struct tpd_table_options *options,
                                        struct tpd_error *error) TPD_CHECKED;
 
+enum { TPD_TEXT_PAD = 16 }; /* zero bytes behind a text that is kept whole */
+
 /* What the caller knows before the first byte: the query, or flags. */
 struct tpd_decode_options {
     bool has_rows, has_cols, has_batch, has_dtype, has_itemsize;
@@ -62,6 +64,9 @@ struct tpd_decode_options {
     uint64_t body_most_bytes; /* ceiling of the body */
     struct tpd_table_options table;
     struct tpd_memory *memory; /* borrows: where blocks come from */
+    /* NULL, or the whole body, with TPD_TEXT_PAD zero bytes behind it: a text format takes it in open(), and no push() follows.
+     */
+    struct tpd_block *given;
     bool has_out;
     enum tpd_codec_id out; /* what the answer will be: where that has no cells, a text may be read as numbers right away */
     char tensor[TPD_TENSOR_NAME_BYTES]; /* which of a safetensors file's; "": it has one */
@@ -115,6 +120,7 @@ struct tpd_encode_options {
     enum tpd_dtype dtype;
     bool has_delimiter; /* of delimited text that is made from another format; else the format's own */
     unsigned char delimiter;
+    uint32_t threads;                   /* that may print at once; 0 is one, the caller's */
     char tensor[TPD_TENSOR_NAME_BYTES]; /* what a safetensors file calls a matrix that had no name; "": a word of ours */
     struct tpd_memory *memory;          /* borrows */
 };

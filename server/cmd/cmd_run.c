@@ -301,12 +301,17 @@ static enum tpd_status run_job(struct tpd_run *run, struct tpd_error *error) {
     run->decode.has_content_bytes = run->source.has_bytes && run->packing_in == TPD_PACKING_NONE;
     run->decode.content_bytes = run->source.bytes;
     run->decode.body_most_bytes = FILE_MOST_BYTES;
+    job->encode.threads = tpd_run_threads(run);
     run->decode.has_out = true;
     run->decode.out = job->format_out;
     uint64_t received = tpd_clock_ns();
+    bool is_mapped = tpd_codec_at(job->format_in)->text && tpd_run_map(run, job->encode.memory);
+    run->decode.given = is_mapped ? &run->mapping.block : NULL;
     status = tpd_codec_at(job->format_in)->open(&run->decode, &job->decoder, error);
-    if (status == TPD_OK)
+    if (status == TPD_OK && !is_mapped)
         status = tpd_run_receive(run, push, job, error);
+    if (is_mapped)
+        tpd_block_release(&run->mapping.block); /* if nobody took it */
     job->stage_ns[TPD_STAGE_RECEIVE] = tpd_clock_ns() - received;
     if (status != TPD_OK)
         return status;

@@ -92,7 +92,7 @@ static enum tpd_status mtx_encode(struct tpd_payload *payload, const struct tpd_
         snprintf(banner, sizeof banner, "%s matrix array %s general\n", BANNER, tpd_market_name(field_of(payload)));
     size_t comments = payload->cells ? (size_t)payload->comments_bytes : 0;
     size_t head = (size_t)banner_bytes + comments + (size_t)shape_bytes;
-    struct tpd_number_rows rows = {TPD_SPELLING_MARKET, options->nonfinite, 1, ' ', "\n", true};
+    struct tpd_number_rows rows = {TPD_SPELLING_MARKET, options->nonfinite, 1, ' ', "\n", true, options->threads};
     uint64_t guess = payload->cells ? tpd_cell_rows_bytes(&cells) : tpd_number_rows_guess(&rows, payload);
     struct tpd_block block;
     enum tpd_status status = tpd_block_acquire(options->memory, head + (size_t)guess, &block, error);

@@ -20,7 +20,7 @@ static enum tpd_status encode_items(struct tpd_payload *payload, unsigned char d
         return tpd_fail(error, TPD_BAD_PARAMETER, "delimiter is '%c', which numbers are written with: ask for another",
                         delimiter);
     uint64_t cols = payload->matrix.cols != 0 ? payload->matrix.cols : 1;
-    struct tpd_number_rows rows = {TPD_SPELLING_PLAIN, options->nonfinite, cols, (char)delimiter, "\n", true};
+    struct tpd_number_rows rows = {TPD_SPELLING_PLAIN, options->nonfinite, cols, (char)delimiter, "\n", true, options->threads};
     enum tpd_status status =
         tpd_block_acquire(options->memory, (size_t)tpd_number_rows_guess(&rows, payload), &encoded->block, error);
     if (status != TPD_OK)

@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+#include "transposed/crew.h"
+
 enum {
     SAMPLES = 256,
-    RUN_MOST = 256 /* items between two looks at the room that is left */
+    RUN_MOST = 256,        /* items between two looks at the room that is left */
+    THREAD_LEAST = 1 << 17 /* items a thread: fewer are printed sooner than it starts */
 };
 
 uint64_t tpd_number_rows_guess(const struct tpd_number_rows *rows, const struct tpd_payload *payload) {
@@ -18,7 +21,7 @@ uint64_t tpd_number_rows_guess(const struct tpd_number_rows *rows, const struct 
     }
     double each = samples != 0 ? (double)bytes / (double)samples * 1.03 + 1 : 0;
     double lines = (double)items / (double)rows->each * (double)(strlen(rows->line_end) - 1);
-    double guess = each * (double)items + lines + TPD_NUMBER_TEXT_MOST * (RUN_MOST + 1);
+    double guess = each * (double)items + lines + TPD_NUMBER_TEXT_MOST * (RUN_MOST + 2) * (rows->threads + 1.0);
     return guess < (double)(SIZE_MAX / 4) ? (uint64_t)guess : SIZE_MAX / 4;
 }
 
@@ -45,15 +48,16 @@ static char *put_run(const struct tpd_number_rows *rows, enum tpd_dtype dtype, u
     return to;
 }
 
-enum tpd_status tpd_number_rows_write(const struct tpd_number_rows *rows, const struct tpd_payload *payload,
-                                      struct tpd_block *block, struct tpd_error *error) {
+/* Of the items from `done` on, as many as end with `end`: as far as the block has room, or grows. */
+static enum tpd_status put_items(const struct tpd_number_rows *rows, const struct tpd_payload *payload, uint64_t done,
+                                 uint64_t end, struct tpd_block *block, struct tpd_error *error) {
     const struct tpd_matrix *matrix = &payload->matrix;
-    uint64_t items = tpd_matrix_items(matrix), left = rows->each;
+    uint64_t first = done, left = rows->each - done % rows->each;
     size_t start = block->bytes, line_end = strlen(rows->line_end);
-    const unsigned char *item = payload->items.data;
-    for (uint64_t done = 0; done < items;) {
-        uint64_t count = items - done < RUN_MOST ? items - done : RUN_MOST;
-        enum tpd_status status = make_room(block, count, done, items, start, error);
+    const unsigned char *item = payload->items.data + done * matrix->itemsize;
+    while (done < end) {
+        uint64_t count = end - done < RUN_MOST ? end - done : RUN_MOST;
+        enum tpd_status status = make_room(block, count, done - first, end - first, start, error);
         if (status != TPD_OK)
             return status;
         done += count;
@@ -72,7 +76,63 @@ enum tpd_status tpd_number_rows_write(const struct tpd_number_rows *rows, const 
         }
         block->bytes = (size_t)(to - (char *)block->data);
     }
-    if (items != 0 && !rows->final_end)
-        block->bytes -= line_end;
     return TPD_OK;
+}
+
+/* A part of the items, and a part of the block for its text: most of what the guess said, and no more. */
+struct part {
+    uint64_t from, to;
+    struct tpd_block text; /* not owned */
+    bool fits;
+};
+struct parts {
+    const struct tpd_number_rows *rows;
+    const struct tpd_payload *payload;
+    struct part part[TPD_CREW_MOST];
+};
+
+static enum tpd_status no_more(struct tpd_memory *self, size_t bytes, struct tpd_block *block, struct tpd_error *error) {
+    (void)self;
+    (void)block;
+    return tpd_fail(error, TPD_NO_MEMORY, "a part of %zu bytes is more than was guessed", bytes);
+}
+
+static void put_part(void *self, uint32_t index) {
+    struct parts *parts = self;
+    struct part *part = &parts->part[index];
+    part->fits = put_items(parts->rows, parts->payload, part->from, part->to, &part->text, NULL) == TPD_OK;
+}
+
+/* Side by side, then moved together. False: a part was longer than the guess, and nothing was written. */
+static bool put_together(const struct tpd_number_rows *rows, const struct tpd_payload *payload, uint64_t items,
+                         struct tpd_block *block) {
+    struct tpd_memory fixed = {.acquire = no_more};
+    struct parts parts = {.rows = rows, .payload = payload};
+    uint32_t count = rows->threads < TPD_CREW_MOST ? rows->threads : TPD_CREW_MOST;
+    size_t room = (block->capacity_bytes - block->bytes) / count;
+    for (uint32_t i = 0; i < count; i++)
+        parts.part[i] = (struct part){
+            .from = items / count * i,
+            .to = i + 1 < count ? items / count * (i + 1) : items,
+            .text = {.data = block->data + block->bytes + i * room, .capacity_bytes = room, .memory = &fixed},
+        };
+    tpd_crew_share(count, count, put_part, &parts);
+    for (uint32_t i = 0; i < count; i++)
+        if (!parts.part[i].fits)
+            return false;
+    for (uint32_t i = 0; i < count; i++) {
+        memmove(block->data + block->bytes, parts.part[i].text.data, parts.part[i].text.bytes);
+        block->bytes += parts.part[i].text.bytes;
+    }
+    return true;
+}
+
+enum tpd_status tpd_number_rows_write(const struct tpd_number_rows *rows, const struct tpd_payload *payload,
+                                      struct tpd_block *block, struct tpd_error *error) {
+    uint64_t items = tpd_matrix_items(&payload->matrix);
+    bool done = rows->threads > 1 && items >= THREAD_LEAST * (uint64_t)rows->threads && put_together(rows, payload, items, block);
+    enum tpd_status status = done ? TPD_OK : put_items(rows, payload, 0, items, block, error);
+    if (status == TPD_OK && items != 0 && !rows->final_end)
+        block->bytes -= strlen(rows->line_end);
+    return status;
 }

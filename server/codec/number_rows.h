@@ -1,6 +1,6 @@
 /* number_rows.h -- binary items as lines of numbers: delimited text, and Matrix Market.
  *
- * Pure but for the block that it writes to, which grows as it must.
+ * Pure but for the block that it writes to, which grows as it must, and for the threads that it is allowed.
  */
 #ifndef TPD_NUMBER_ROWS_H
 #define TPD_NUMBER_ROWS_H
@@ -14,6 +14,7 @@ struct tpd_number_rows {
     char between;         /* two items of a line */
     const char *line_end; /* behind a line, one or two bytes */
     bool final_end;       /* the last one too */
+    uint32_t threads;     /* that print large tables, 0 is one */
 };
 
 /* About how many bytes the lines have, from a sample spread over the items: rather more than fewer. */
