@@ -29,8 +29,8 @@ say() { printf '\n== %s\n' "$*"; }
 
 if [ "$install" = 1 ]; then
   missing=()
-  for package in gcc g++ cmake ninja-build pkg-config libmicrohttpd-dev libcjson-dev nettle-dev check curl python3 python3-numpy \
-    util-linux wrk shellcheck clang-format clang libclang-rt-14-dev; do
+  for package in gcc g++ cmake ninja-build pkg-config libmicrohttpd-dev libcjson-dev nettle-dev zlib1g-dev libzstd-dev check curl python3 python3-numpy \
+    datamash miller csvtool zstd util-linux wrk shellcheck clang-format clang libclang-rt-14-dev; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
   done
   root=()

@@ -137,6 +137,7 @@ enum tpd_status tpd_run_table(struct tpd_run *run, struct tpd_error *error) {
                                   .delimiter = run->job.format_in == TPD_CODEC_TSV ? '\t' : ',',
                                   .threads = tpd_run_threads(run),
                                   .memory_bytes = tpd_run_memory(run),
+                                  .chunk_bytes = 1 << 20,
                                   .write = put,
                                   .expect = show_plan,
                                   .progress = show_progress,

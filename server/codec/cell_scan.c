@@ -10,7 +10,6 @@
 static const struct tpd_scan_code *best(void) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    /* lzcnt came with bmi, and clang 14 can't ask for it. */
     bool pairs = __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     if (pairs && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vbmi2"))

@@ -37,8 +37,10 @@ static unsigned char *block(const struct tpd_cell_rows *rows, uint64_t first, si
     }
     for (size_t c = 0; c < cols; c += BLOCK_COLS) {
         size_t width = cols - c < BLOCK_COLS ? cols - c : BLOCK_COLS;
-        /* Where a row ends, nothing may be written behind it: the next row's start is there already. */
-        size_t loose = c + width < cols ? width : width > TPD_CELL_COPY ? width - TPD_CELL_COPY : 0;
+        /* Where a row ends, nothing may be written behind it: the next row's start is there already. A cell and its separator
+         * have a byte at least, so the last TPD_CELL_COPY of a row are written exactly. */
+        size_t rest = cols - c - width, exact = rest < TPD_CELL_COPY ? TPD_CELL_COPY - rest : 0;
+        size_t loose = width > exact ? width - exact : 0;
         for (size_t r = 0; r < count; r++) {
             const struct tpd_cell *run = cells + r * cols + c;
             at[r] = tpd_cells_copy(at[r], rows->text, run, loose, rows->separator);

@@ -43,6 +43,9 @@ enum tpd_status tpd_table_option_parse(const char *name, const char *text, struc
     if (strcmp(name, "filler") == 0)
         return parse_filler(text, options, error);
     bool is_quotes = strcmp(name, "quotes") == 0;
+    if (!is_quotes && strcmp(name, "ragged") != 0)
+        return tpd_fail(error, TPD_BAD_PARAMETER, "%.40s is no option of a table: delimiter, quotes, ragged and filler are",
+                        name);
     const char *const *words = is_quotes ? (const char *const[]){"on", "off"} : (const char *const[]){"error", "pad"};
     bool is_second = strcmp(text, words[1]) == 0;
     if (!is_second && strcmp(text, words[0]) != 0)

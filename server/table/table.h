@@ -31,6 +31,7 @@ struct tpd_table_task {
     uint32_t threads;
     uint64_t memory_bytes;
     uint64_t window_bytes; /* of the file, mapped at a time by each thread; no cell may be larger. 0: all of it, once */
+    uint64_t chunk_bytes;  /* a thread's share of the text is cut no smaller */
     /* The answer's bytes, in order, from the calling thread. */
     enum tpd_status (*write)(void *self, const void *bytes, size_t count, struct tpd_error *error);
     /* NULL: nobody wants to know. expect: before the first reading, when there will be more than two of them. progress: of all

@@ -4,7 +4,6 @@
  * A band is as many rows as leave text, index and transposed index in the second-level cache. What one of its columns has is
  * put together in a small buffer and leaves it in one piece: the places lie a row of the answer apart.
  */
-#include <inttypes.h>
 #include <string.h>
 
 #include "server/codec/cell_write.h"
@@ -139,11 +138,9 @@ static enum tpd_status fill_bands(struct filler *f) {
         status = tpd_cursor_scan(&f->cursor, f->chunk->end, rows_most, &f->batch, &bad, &f->chunk->error);
         if (status != TPD_OK)
             return status;
-        if (f->batch.rows == 0) { /* the window ends within the row: the next one begins with it */
+        if (f->batch.rows == 0) { /* the window ends within the row: the next one begins with it, or is larger */
             if (f->cursor.window.from == from)
-                return tpd_fail(&f->chunk->error, TPD_TOO_LARGE,
-                                "a row has more text than the %" PRIu64 " bytes that are looked at in one go: allow more memory",
-                                f->cursor.window.most);
+                f->cursor.window.most *= 2;
             tpd_window_close(&f->cursor.window);
             f->cursor.at = from;
             continue;

@@ -9,6 +9,7 @@
 #include "transposed/clock.h"
 
 enum {
+    PASSES_MOST = 10000, /* more readings of the text would go on for days */
     HUGE_BYTES = 2 << 20,
     FORM_BYTES = 1 << 20,    /* of the text, in which the first line's end is looked for */
     A_THREAD_BYTES = 2 << 20 /* batch, band, turned band, and a stack in use */
@@ -116,9 +117,6 @@ static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t 
     return work->form.final_newline || is_nothing ? 0 : tpd_table_eol(work);
 }
 
-/* The fewest bytes for a panel: below, readings of the whole text would go on for days. */
-enum { PANEL_LEAST = 1 << 20 };
-
 static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error *error) {
     struct tpd_table_task *task = work->task;
     uint64_t tables = (work->chunk_count + 2) * work->cols * sizeof(uint64_t) + (uint64_t)task->threads * A_THREAD_BYTES +
@@ -135,11 +133,12 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
         place_columns(work);
         for (uint64_t c = 0; c < work->cols; c++)
             all += lengths[c] = work->starts[c];
-        if (room < PANEL_LEAST && room < all)
-            status = tpd_fail_limit(error, TPD_TOO_LARGE, task->memory_bytes, tables + PANEL_LEAST,
+        const uint64_t least = all / PASSES_MOST + 1;
+        if (room < least && all != 0)
+            status = tpd_fail_limit(error, TPD_TOO_LARGE, task->memory_bytes, tables + least,
                                     "%" PRIu64 " columns need %" PRIu64 " bytes of memory at least, %" PRIu64
                                     " are allowed: raise --memory, or use fewer threads",
-                                    work->cols, tables + PANEL_LEAST, task->memory_bytes);
+                                    work->cols, tables + least, task->memory_bytes);
     }
     uint64_t size = (room < all ? room : all);
     size_t mapped = (size_t)size + HUGE_BYTES;

@@ -238,17 +238,18 @@ static enum tpd_status first_row(struct tpd_table_work *work, struct tpd_error *
 }
 
 static enum tpd_status cut(struct tpd_table_work *work, struct tpd_error *error) {
-    enum { LEAST_BYTES = 1 << 20, TABLES_BYTES = 64 << 20, A_THREAD = 4 };
+    enum { TABLES_BYTES = 64 << 20, A_THREAD = 4 };
     const struct tpd_table_task *task = work->task;
     uint64_t most = task->threads > 1 ? (uint64_t)task->threads * A_THREAD : 1, size = task->bytes - work->base;
-    if (most > size / LEAST_BYTES)
-        most = size / LEAST_BYTES;
+    if (most > size / task->chunk_bytes)
+        most = size / task->chunk_bytes;
     if (most > TABLES_BYTES / 8 / (work->cols + 1) && most > task->threads)
         most = task->threads;
-    work->chunk_count = most != 0 ? (uint32_t)most : 1;
-    work->chunks = tpd_alloc_zero(work->chunk_count, sizeof *work->chunks);
+    most = most != 0 ? most : 1;
+    work->chunks = tpd_alloc_zero((size_t)most, sizeof *work->chunks);
     if (work->chunks == NULL)
-        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for %" PRIu32 " chunks", work->chunk_count);
+        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for %" PRIu64 " chunks", most);
+    work->chunk_count = (uint32_t)most;
     for (uint32_t i = 0; i < work->chunk_count; i++) {
         work->chunks[i].begins = i == 0 ? UINT64_MAX : work->base + size / work->chunk_count * i;
         work->chunks[i].ends = i + 1 < work->chunk_count ? work->base + size / work->chunk_count * (i + 1) : task->bytes;

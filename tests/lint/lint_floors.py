@@ -5,7 +5,7 @@ import re
 from lint_tree import ROOT, SOURCE, Verdict, files, read
 
 # Longest prefix wins. The same table as in server/README.md and kernels/README.md.
-FLOORS = {"kernels/core/": 0, "kernels/banks/": 1, "kernels/strategies/": 1, "kernels/": 2, "server/codec/": 3, "server/banks/": 3, "server/engine/": 4,
+FLOORS = {"kernels/core/": 0, "kernels/banks/": 1, "kernels/strategies/": 1, "kernels/": 2, "server/codec/": 3, "server/banks/": 3, "server/pack/": 4, "server/table/": 4, "server/engine/": 4,
           "server/stats/": 4, "server/base/": 4, "server/config/": 4, "server/http/": 5, "server/web/": 5, "server/life/": 6,
           "server/cmd/": 6, "server/main.c": 6}
 CONTRACTS = {"status": 0, "alloc": 0, "buf": 0, "matrix": 0, "block": 0, "clock": 0, "strategy": 1, "banks": 1, "occupancy": 1, "patterns": 1, "backend": 2,
