@@ -177,7 +177,7 @@ static void note_name(struct reader *r, const unsigned char *name, size_t bytes)
     if (at + (size_t)shown + 6 < sizeof r->names)
         (void)snprintf(r->names + at, sizeof r->names - at, "%s%.*s", at != 0 ? ", " : "", shown, (const char *)name);
     else if (at + 6 < sizeof r->names && strcmp(r->names + at - 3, "...") != 0)
-        (void)strcpy(r->names + at, ", ...");
+        memcpy(r->names + at, ", ...", sizeof ", ...");
 }
 
 static enum tpd_status read_pair(struct reader *r) {
@@ -311,10 +311,9 @@ enum tpd_status tpd_tensor_name(const char *text, char name[TPD_TENSOR_NAME_BYTE
 
 size_t tpd_safetensors_write(const struct tpd_matrix *matrix, bool has_batch, uint64_t bytes, const char *name,
                              const unsigned char *metadata, size_t metadata_bytes, unsigned char *to, size_t room) {
-    char front[32] = "{", back[192], shape[72];
+    const char *front = metadata_bytes != 0 ? "{\"__metadata__\":" : "{";
+    char back[192], shape[72];
     size_t at = TPD_SAFETENSORS_PREFIX;
-    if (metadata_bytes != 0)
-        (void)strcpy(front, "{\"__metadata__\":");
     if (has_batch)
         (void)snprintf(shape, sizeof shape, "%" PRIu64 ",%" PRIu64 ",%" PRIu64, matrix->batch, matrix->rows, matrix->cols);
     else
