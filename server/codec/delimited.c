@@ -22,9 +22,11 @@ static enum tpd_status read_line_end(struct tpd_cell_scan scan, bool *crlf, stru
     *crlf = false;
     if (status != TPD_OK)
         return status;
-    while (tpd_cell_scan(&scan, &batch, 1, &bad, NULL) == TPD_OK && batch.rows == 0 && batch.count != 0)
-        ;
-    if (batch.rows == 1) {
+    enum tpd_status found;
+    do
+        found = tpd_cell_scan(&scan, &batch, 1, &bad, NULL);
+    while (found == TPD_OK && batch.rows == 0 && batch.count != 0);
+    if (found == TPD_OK && batch.rows == 1) {
         const unsigned char *end =
             scan.text + tpd_cell_offset(batch.cells[batch.count - 1]) + tpd_cell_bytes(batch.cells[batch.count - 1]);
         *crlf = end < scan.end && *end == '\r';
@@ -86,11 +88,13 @@ enum tpd_status tpd_table_ragged(const struct tpd_cell_scan *scan, const struct 
     do {
         const unsigned char *bad;
         status = tpd_cell_scan(&again, &batch, 1, &bad, error);
+        if (status != TPD_OK)
+            break;
         if (cols <= shape->cols && batch.count > shape->cols - cols)
             *at = scan->text + tpd_cell_offset(batch.cells[shape->cols - cols]);
         cols += batch.count;
-    } while (status == TPD_OK && batch.rows == 0 && !again.is_done);
-    if (cols <= shape->cols && batch.count != 0)
+    } while (batch.rows == 0 && !again.is_done);
+    if (status == TPD_OK && cols <= shape->cols && batch.count != 0)
         *at = scan->text + tpd_cell_offset(batch.cells[batch.count - 1]) + tpd_cell_bytes(batch.cells[batch.count - 1]);
     tpd_cell_batch_fini(&batch);
     if (status != TPD_OK)

@@ -63,7 +63,7 @@ static void gather(const struct filler *f, uint64_t c, const struct tpd_cell *ce
             run[used++] = form->delimiter;
         }
         if (is_last && end == count) {
-            memcpy(run + used - 1, "\r\n" + !form->crlf, 2);
+            memcpy(run + used - 1, &"\r\n"[!form->crlf], 2);
             used += form->crlf;
         }
         put(f, c, run, used);

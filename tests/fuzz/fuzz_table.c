@@ -63,11 +63,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
             (uint64_t)threads * ((2 << 20) + task.window_bytes) + (16 * threads + 2) * bytes + 1 + (data[2] >> 6) * 100;
     enum tpd_status got = tpd_table_transpose(&task, &other);
     bool is_limit = status == TPD_MEMORY_FULL || got == TPD_TOO_LARGE || status == TPD_TOO_LARGE;
-    FUZZ_CHECK(got == status || is_limit, "one says %s, the other %s", tpd_status_slug(status), other.text);
+    /* Of two things that are wrong, each may find the other one first: it reads in pieces of its own. */
+    FUZZ_CHECK((got == TPD_OK) == (status == TPD_OK) || is_limit, "one says %s, the other %s", tpd_status_slug(status),
+               other.text);
     if (got == TPD_OK && status == TPD_OK)
         FUZZ_CHECK(answer.count == wanted.bytes && (answer.count == 0 || memcmp(answer.bytes, wanted.start, wanted.bytes) == 0),
                    "the answers differ");
-    else if (!is_limit)
+    else if (!is_limit && got == status)
         FUZZ_CHECK(other.offset == error.offset && other.line == error.line && other.column == error.column, "places differ: %s",
                    other.text);
     free(answer.bytes);
