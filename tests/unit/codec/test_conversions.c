@@ -132,6 +132,42 @@ START_TEST(test_large_table) {
 }
 END_TEST
 
+/* Printed by one thread and by several: the same text, with lines that end where a thread's part does not. */
+START_TEST(test_threads) {
+    enum { ROWS = 211, COLS = 2000, BYTES = ROWS * COLS * 8 };
+    unsigned char *items = malloc(BYTES);
+    static const enum tpd_codec_id outs[] = {TPD_CODEC_CSV, TPD_CODEC_TSV, TPD_CODEC_MTX};
+    static const enum tpd_dtype dtypes[] = {TPD_DTYPE_FLOAT64, TPD_DTYPE_INT64, TPD_DTYPE_COMPLEX64};
+    tpd_random_fill(items, BYTES, 4);
+    /* The first half of the rows is short, so that the guess is wrong for a part. */
+    for (int uneven = 0; uneven < 2; uneven++) {
+        if (uneven != 0)
+            memset(items, 0, BYTES / 2);
+        for (int o = 0; o < 9; o++) {
+            struct tpd_decode_options decode = from_heap();
+            struct tpd_error error = {0};
+            struct tpd_encoded answer[2];
+            decode.has_rows = decode.has_cols = decode.has_dtype = true;
+            decode.rows = COLS;
+            decode.cols = ROWS;
+            decode.dtype = dtypes[o / 3];
+            for (uint32_t threads = 1; threads <= 3; threads += 2) {
+                struct tpd_encode_options encode = to_heap();
+                encode.threads = threads;
+                ck_assert_ok(
+                    codec_road(TPD_CODEC_RAW, outs[o % 3], &decode, &encode, items, BYTES, 0, NULL, &answer[threads / 2], &error),
+                    error);
+            }
+            ck_assert_uint_eq(answer[0].bytes, answer[1].bytes);
+            ck_assert_mem_eq(answer[0].start, answer[1].start, answer[0].bytes);
+            tpd_encoded_release(&answer[0]);
+            tpd_encoded_release(&answer[1]);
+        }
+    }
+    free(items);
+}
+END_TEST
+
 /* What it says when it can't: row and column, from 0, place in the text, the text, what to do. */
 START_TEST(test_places) {
     static const struct {
@@ -208,6 +244,7 @@ static Suite *suite(void) {
     tcase_set_timeout(c, 120);
     tcase_add_test(c, test_every_pair);
     tcase_add_test(c, test_large_table);
+    tcase_add_test(c, test_threads);
     tcase_add_test(c, test_places);
     tcase_add_test(c, test_starve);
     suite_add_tcase(s, c);
