@@ -108,6 +108,27 @@ char *put_scientific(uint64_t significand, int digits, int exponent, char *at) {
     return put_exponent(exponent, at + (digits == 1 ? 1 : digits + 1));
 }
 
+/* Of a double from 0.001 to 100000 that is no whole number: is it a decimal of nine places, as most in tables are? Decimals of up
+ * to 15 digits are all different doubles, so one that reads back as the value is its shortest text once its last zeros are gone.
+ * The division is by a power of ten that is exact, and rounds once, as reading does. Answers the end, or nullptr. */
+char *put_short(double size, char *at) {
+    constexpr double scale = 1e9;
+    const uint64_t decimal = static_cast<uint64_t>(size * scale + 0.5);
+    if (static_cast<double>(static_cast<int64_t>(decimal)) / scale != size)
+        return nullptr;
+    const uint32_t whole = static_cast<uint32_t>(decimal / powers[9]), rest = static_cast<uint32_t>(decimal % powers[9]);
+    if (whole < 10)
+        *at++ = static_cast<char>('0' + whole);
+    else
+        at += write(whole, at);
+    const uint64_t low = eight(rest % 100000000);
+    at[0] = '.';
+    at[1] = static_cast<char>('0' + rest / 100000000);
+    std::memcpy(at + 2, &low, 8);
+    const uint64_t digits = low ^ 0x3030303030303030; /* the last one highest */
+    return at + 2 + (digits != 0 ? 8 - __builtin_clzll(digits) / 8 : 0);
+}
+
 /* What std::to_chars writes: plain where that is no longer than with an exponent, by its own bounds. Signs, and whether there
  * are zeros behind the point, are as good as random: no branch asks for them. */
 template <bool REAL, typename T> size_t write_float(T value, char *text) {
@@ -119,6 +140,9 @@ template <bool REAL, typename T> size_t write_float(T value, char *text) {
     at += value < 0;
     if (size < 100000 && size == static_cast<T>(static_cast<uint32_t>(size))) /* no exponent is shorter */
         return finish<REAL>(text, static_cast<size_t>(at - text) + write(static_cast<uint32_t>(size), at));
+    if (sizeof(T) == sizeof(double) && size >= static_cast<T>(0.001) && size < 100000)
+        if (char *const end = put_short(static_cast<double>(size), at))
+            return static_cast<size_t>(end - text);
     const auto decimal = jkj::dragonbox::to_decimal(value, jkj::dragonbox::policy::sign::ignore);
     const uint64_t significand = decimal.significand;
     const int exponent = decimal.exponent, digits = count_digits(significand), is_one = digits == 1;
