@@ -88,8 +88,10 @@ enum tpd_status tpd_table_ragged(const struct tpd_cell_scan *scan, const struct 
     do {
         const unsigned char *bad;
         status = tpd_cell_scan(&again, &batch, 1, &bad, error);
-        if (status != TPD_OK)
+        if (status != TPD_OK) { /* something else is wrong right behind: that is told in its place */
+            *at = bad != NULL ? bad : *at;
             break;
+        }
         if (cols <= shape->cols && batch.count > shape->cols - cols)
             *at = scan->text + tpd_cell_offset(batch.cells[shape->cols - cols]);
         cols += batch.count;

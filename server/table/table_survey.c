@@ -94,8 +94,7 @@ static enum tpd_status tell_ragged(struct reader *r) {
     r->shape.row = r->cursor.scan.at;
     r->shape.rows += chunk->first_row;
     status = tpd_table_ragged(&r->cursor.scan, &r->shape, &at, &chunk->error);
-    if (status == TPD_RAGGED)
-        say_place(r, tpd_cursor_place(&r->cursor, at));
+    say_place(r, tpd_cursor_place(&r->cursor, at));
     return status;
 }
 
