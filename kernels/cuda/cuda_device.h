@@ -28,7 +28,7 @@ struct tpd_device {
     pthread_mutex_t lock;
     pthread_cond_t lane_free;
     bool lost;
-    char reason[256];
+    char reason[384];
     uint32_t lane_count;
     struct tpd_cuda_lane lane[TPD_CUDA_LANES_MOST];
     unsigned char warm[64]; /* where warming copies to: it has to outlive a stream that fails */

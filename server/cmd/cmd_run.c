@@ -29,6 +29,7 @@ enum option {
     TILE,
     DEVICE,
     NONFINITE,
+    TENSOR,
     DELIMITER,
     QUOTES,
     RAGGED,
@@ -55,6 +56,7 @@ const struct tpd_option tpd_options_run[] = {
     [TILE] = {"tile", 0, "ROWSxCOLS", "Tile of the strategies that take one (default auto)"},
     [DEVICE] = {"device", 0, "DEVICE", "auto, cpu, cuda, cuda:N or simt (default auto)"},
     [NONFINITE] = {"nonfinite", 0, "error|null|string", "NaN and infinity in JSON output (default error)"},
+    [TENSOR] = {"tensor", 0, "NAME", "Which tensor of a safetensors file; what to call the one that is made"},
     [DELIMITER] = {"delimiter", 0, "BYTE",
                    "Between the cells of csv and tsv: a byte, or tab, comma, semicolon, colon, pipe, space"},
     [QUOTES] = {"quotes", 0, "on|off", "off: a quote in csv and tsv is a letter like any other (default on)"},
@@ -136,6 +138,10 @@ static enum tpd_status set_option(struct tpd_run *run, int option, const char *t
         break;
     case NONFINITE:
         return set_nonfinite(text, &run->job.encode.nonfinite, error);
+    case TENSOR:
+        status = tpd_tensor_name(text, decode->tensor, error);
+        memcpy(run->job.encode.tensor, decode->tensor, sizeof run->job.encode.tensor);
+        break;
     case DELIMITER:
     case QUOTES:
     case RAGGED:
@@ -295,10 +301,17 @@ static enum tpd_status run_job(struct tpd_run *run, struct tpd_error *error) {
     run->decode.has_content_bytes = run->source.has_bytes && run->packing_in == TPD_PACKING_NONE;
     run->decode.content_bytes = run->source.bytes;
     run->decode.body_most_bytes = FILE_MOST_BYTES;
+    job->encode.threads = tpd_run_threads(run);
+    run->decode.has_out = true;
+    run->decode.out = job->format_out;
     uint64_t received = tpd_clock_ns();
+    bool is_mapped = tpd_codec_at(job->format_in)->text && tpd_run_map(run, job->encode.memory);
+    run->decode.given = is_mapped ? &run->mapping.block : NULL;
     status = tpd_codec_at(job->format_in)->open(&run->decode, &job->decoder, error);
-    if (status == TPD_OK)
+    if (status == TPD_OK && !is_mapped)
         status = tpd_run_receive(run, push, job, error);
+    if (is_mapped)
+        tpd_block_release(&run->mapping.block); /* if nobody took it */
     job->stage_ns[TPD_STAGE_RECEIVE] = tpd_clock_ns() - received;
     if (status != TPD_OK)
         return status;

@@ -15,6 +15,15 @@ enum {
     TPD_RUN_THREADS_MOST = 1024
 };
 
+/* A plain file as one block of text, mapped: zeros lie behind it, and a page that may be read before it. It lives as long as the
+ * block; blocks that replace that are `behind`'s. */
+struct tpd_run_mapping {
+    struct tpd_memory memory;
+    struct tpd_memory *behind; /* borrows */
+    struct tpd_block block;
+    size_t whole_bytes;
+};
+
 struct tpd_run {
     const char *in, *out;
     bool verbose, names_device;
@@ -27,6 +36,7 @@ struct tpd_run {
     struct tpd_job job;
     unsigned char *chunk; /* TPD_RUN_CHUNK_BYTES; its first head_bytes are the input's */
     size_t head_bytes;
+    struct tpd_run_mapping mapping; /* outlives the job */
     struct tpd_sink sink;
     struct tpd_packer *packer; /* of the sink */
 };
@@ -37,6 +47,9 @@ enum tpd_status tpd_run_receive(struct tpd_run *run, tpd_pack_take *take, void *
 enum tpd_status tpd_run_open_output(struct tpd_run *run, struct tpd_error *error) TPD_CHECKED;
 enum tpd_status tpd_run_put(void *run, const void *bytes, size_t count, struct tpd_error *error) TPD_CHECKED;
 enum tpd_status tpd_run_close_output(struct tpd_run *run, enum tpd_status status, struct tpd_error *error) TPD_CHECKED;
+
+/* Maps the input for the codec, where it is a plain file; false: it is to be read. */
+bool tpd_run_map(struct tpd_run *run, struct tpd_memory *behind);
 
 /* Does the job go by server/table, and does it go there. */
 bool tpd_run_is_table(const struct tpd_run *run);

@@ -27,6 +27,8 @@ static enum tpd_status csv_encode(struct tpd_payload *payload, const struct tpd_
 }
 
 const struct tpd_codec_ops tpd_codec_ops_CSV = {
+    .one_matrix = true,
+    .text = true,
     .sniff = csv_sniff,
     .open = csv_open,
     .push = tpd_table_push,

@@ -71,6 +71,7 @@ static bool json_takes(const struct tpd_payload *payload) {
 }
 
 const struct tpd_codec_ops tpd_codec_ops_JSON = {
+    .text = true,
     .sniff = json_sniff,
     .open = json_open,
     .push = json_push,

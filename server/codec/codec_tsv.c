@@ -27,6 +27,8 @@ static enum tpd_status tsv_encode(struct tpd_payload *payload, const struct tpd_
 }
 
 const struct tpd_codec_ops tpd_codec_ops_TSV = {
+    .one_matrix = true,
+    .text = true,
     .sniff = tsv_sniff,
     .open = tsv_open,
     .push = tpd_table_push,

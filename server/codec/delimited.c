@@ -254,7 +254,10 @@ enum tpd_status tpd_table_finish(struct tpd_decoder *decoder, struct tpd_payload
     enum tpd_status status = tpd_cell_batch_init(&batch, TPD_BATCH_CELLS, error);
     if (status != TPD_OK)
         return status;
-    status = find_cells(decoder, payload, &batch, error);
+    bool is_read = false;
+    status = tpd_table_read_items(&decoder->options, decoder->delimiter, &decoder->sink.block, &batch, payload, &is_read, error);
+    if (status == TPD_OK && !is_read)
+        status = find_cells(decoder, payload, &batch, error);
     tpd_cell_batch_fini(&batch);
     if (status == TPD_OK)
         status = tpd_codec_shape_agrees(&decoder->options, &payload->matrix, error);
@@ -262,6 +265,8 @@ enum tpd_status tpd_table_finish(struct tpd_decoder *decoder, struct tpd_payload
         tpd_block_release(&payload->items);
         return status;
     }
+    if (is_read)
+        return TPD_OK;
     if (decoder->options.has_dtype)
         payload->matrix.dtype = decoder->options.dtype;
     payload->cells = true;

@@ -33,6 +33,12 @@ enum tpd_status tpd_table_decoder_open(const struct tpd_decode_options *options,
 enum tpd_status tpd_table_push(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error);
 enum tpd_status tpd_table_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error);
 void tpd_table_close(struct tpd_decoder *decoder);
+/* The whole text as items of the dtype asked for, or float64, where that is what the answer needs: fills matrix and items. Where
+ * *done is false nothing is held: there is something in the table that is to be looked at cell by cell, or refused. Fails as
+ * blocks do. */
+enum tpd_status tpd_table_read_items(const struct tpd_decode_options *options, unsigned char delimiter,
+                                     const struct tpd_block *text, struct tpd_cell_batch *batch, struct tpd_payload *payload,
+                                     bool *done, struct tpd_error *error) TPD_CHECKED;
 bool tpd_table_takes(const struct tpd_payload *payload);
 /* `format` is the one that is written: its own text keeps its delimiter. */
 enum tpd_status tpd_table_encode(struct tpd_payload *payload, enum tpd_codec_id format, unsigned char delimiter,

@@ -4,9 +4,34 @@
 
 #include "server/codec/cell_write.h"
 #include "server/codec/delimited.h"
+#include "server/codec/number_rows.h"
 
 bool tpd_table_takes(const struct tpd_payload *payload) {
-    return payload->cells && payload->form.table.delimiter != 0;
+    return payload->cells
+               ? payload->form.table.delimiter != 0
+               : !payload->big_endian && payload->matrix.batch == 1 && tpd_dtype_kind(payload->matrix.dtype) != TPD_KIND_OPAQUE;
+}
+
+/* Binary items: their numbers, a row a line. */
+static enum tpd_status encode_items(struct tpd_payload *payload, unsigned char delimiter,
+                                    const struct tpd_encode_options *options, struct tpd_encoded *encoded,
+                                    struct tpd_error *error) {
+    if (strchr("0123456789+-.()abcdefijlnrstu", delimiter) != NULL)
+        return tpd_fail(error, TPD_BAD_PARAMETER, "delimiter is '%c', which numbers are written with: ask for another",
+                        delimiter);
+    uint64_t cols = payload->matrix.cols != 0 ? payload->matrix.cols : 1;
+    struct tpd_number_rows rows = {TPD_SPELLING_PLAIN, options->nonfinite, cols, (char)delimiter, "\n", true, options->threads};
+    enum tpd_status status =
+        tpd_block_acquire(options->memory, (size_t)tpd_number_rows_guess(&rows, payload), &encoded->block, error);
+    if (status != TPD_OK)
+        return status;
+    encoded->block.bytes = 0;
+    status = tpd_number_rows_write(&rows, payload, &encoded->block, error);
+    if (status != TPD_OK)
+        tpd_block_release(&encoded->block);
+    encoded->start = encoded->block.data;
+    encoded->bytes = encoded->block.bytes;
+    return status;
 }
 
 /* A cell without quotes of its own in which the new delimiter stands would fall in two. */
@@ -70,6 +95,8 @@ enum tpd_status tpd_table_encode(struct tpd_payload *payload, enum tpd_codec_id 
                                  const struct tpd_encode_options *options, struct tpd_encoded *encoded, struct tpd_error *error) {
     struct tpd_table_form *form = &payload->form.table;
     const struct tpd_matrix *matrix = &payload->matrix;
+    if (!payload->cells)
+        return encode_items(payload, options->has_delimiter ? options->delimiter : delimiter, options, encoded, error);
     if (payload->format != format) {
         unsigned char other = options->has_delimiter && form->delimiter == 0 ? options->delimiter : delimiter;
         enum tpd_status status = other != form->delimiter ? add_quotes(payload, other, error) : TPD_OK;

@@ -96,7 +96,7 @@ static enum tpd_status add_numbers(struct writer *w, uint64_t count, uint64_t ta
         if (status != TPD_OK)
             return status;
         char *to = (char *)w->block.data + w->block.bytes;
-        size_t bytes = tpd_number_write(m->dtype, item, w->options->nonfinite, to);
+        size_t bytes = tpd_number_write(TPD_SPELLING_JSON, m->dtype, item, w->options->nonfinite, to);
         if (bytes == 0)
             return tpd_fail(w->error, TPD_NONFINITE,
                             "row %" PRIu64 ", column %" PRIu64

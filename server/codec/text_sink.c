@@ -23,6 +23,12 @@ enum tpd_status tpd_text_sink_open(struct tpd_text_sink *sink, const struct tpd_
                                                               : FIRST_BYTES;
     if (first > sink->most)
         return tpd_fail_limit(error, TPD_TOO_LARGE, TEXT_BYTES_MOST, first, "%s text of more than 2^40 bytes is not read", what);
+    if (options->given != NULL) {
+        sink->block = *options->given;
+        sink->is_given = true;
+        memset(options->given, 0, sizeof *options->given);
+        return TPD_OK;
+    }
     if (options->has_content_bytes)
         status = tpd_block_expect(options->memory, first + TPD_TEXT_PAD, NULL, false, error);
     if (status == TPD_OK)
@@ -53,7 +59,8 @@ enum tpd_status tpd_text_sink_push(struct tpd_text_sink *sink, const void *bytes
 }
 
 void tpd_text_sink_finish(struct tpd_text_sink *sink) {
-    memset(sink->block.data + sink->block.bytes, 0, TPD_TEXT_PAD);
+    if (!sink->is_given)
+        memset(sink->block.data + sink->block.bytes, 0, TPD_TEXT_PAD);
 }
 
 void tpd_text_place(struct tpd_error *error, const unsigned char *text, const unsigned char *at) {

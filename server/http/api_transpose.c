@@ -86,6 +86,8 @@ static enum tpd_status check_early(struct tpd_exchange *request) {
 }
 
 static enum tpd_status open_decoder(struct tpd_exchange *request) {
+    request->decode.has_out = true;
+    request->decode.out = request->job.format_out;
     return tpd_codec_at(request->job.format_in)->open(&request->decode, &request->job.decoder, &request->refusal);
 }
 

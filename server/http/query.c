@@ -75,6 +75,12 @@ static enum tpd_status read_nonfinite(struct tpd_exchange *r, const char *value)
     return tpd_fail(&r->refusal, TPD_BAD_PARAMETER, "nonfinite=%.40s is not one of error, null, string", value);
 }
 
+static enum tpd_status read_tensor(struct tpd_exchange *r, const char *value) {
+    enum tpd_status status = tpd_tensor_name(value, r->decode.tensor, &r->refusal);
+    memcpy(r->job.encode.tensor, r->decode.tensor, sizeof r->job.encode.tensor);
+    return status;
+}
+
 static enum tpd_status read_delimiter(struct tpd_exchange *r, const char *value) {
     enum tpd_status status = tpd_table_option_parse("delimiter", value, &r->decode.table, &r->refusal);
     r->job.encode.has_delimiter = status == TPD_OK;
@@ -101,7 +107,7 @@ static const struct {
     {"rows", read_rows},           {"cols", read_cols},           {"batch", read_batch},   {"dtype", read_dtype},
     {"itemsize", read_itemsize},   {"strategy", read_strategy},   {"tile", read_tile},     {"device", read_device},
     {"nonfinite", read_nonfinite}, {"delimiter", read_delimiter}, {"quotes", read_quotes}, {"ragged", read_ragged},
-    {"filler", read_filler},
+    {"filler", read_filler},       {"tensor", read_tensor},
 };
 enum { PARAMETERS = sizeof parameters / sizeof parameters[0] };
 
@@ -134,7 +140,7 @@ static enum MHD_Result read_one(void *self, enum MHD_ValueKind kind, const char 
         reading->status =
             tpd_fail(error, TPD_BAD_PARAMETER,
                      "the parameter \"%.60s\" is unknown: rows, cols, batch, dtype, itemsize, strategy, tile, device, nonfinite, "
-                     "delimiter, quotes, ragged and filler are taken",
+                     "delimiter, quotes, ragged, filler and tensor are taken",
                      key);
     else
         reading->status = check_once(&reading->seen, i, key, value, error);

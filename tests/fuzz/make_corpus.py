@@ -3,7 +3,7 @@
 import pathlib
 
 HERE = pathlib.Path(__file__).parent
-FRONT = {"json": b"\x01", "npy": b"\x0f"}
+FRONT = {"json": b"\x01", "npy": b"\x0f", "mtx": b"\x05", "safetensors": b"\x03"}
 for name, front in FRONT.items():
     folder = HERE / "corpus" / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -20,7 +20,8 @@ for rows, cols, batch, itemsize, dtype in [(2, 3, 0, 0, 9), (3, 2, 5, 0, 2), (1,
 TEXTS = {
     "accept": ["*/*", "application/json;q=0.5, application/x-npy", "text/html, application/*;q=0.1", 'application/json;x="a,\\"b";q=1', "a.npy", "[1]"],
     "number": ["\x09" + "1.5", "\x0c" + "5e-324", "\x05" + "65504", "\x06" + "1e38", "\x0d" + "[1,-2.5]", "\x02" + "255", "\x0a" + "-1e18", "\x00true",
-               "\x0f" + "448", "\x10" + '"-Infinity"', "\x0bnull", "\x05" + "0.000061005353927612305"],
+               "\x0f" + "448", "\x10" + '"-Infinity"', "\x0bnull", "\x05" + "0.000061005353927612305",
+               "\x1d" + "-inf", "\x1e" + "(1.5-2e3j)", "\x1d" + '" +12.5"', "\x1a" + "4294967295", "\x2f" + "1 -2.5", "\x2e" + "nan", "\x1d" + "123456789.0123456", "\x1b-9223372036854775808"],
 }
 for name, texts in TEXTS.items():
     folder = HERE / "corpus" / name

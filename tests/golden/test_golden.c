@@ -42,7 +42,10 @@ static void set(struct params *p, const char *key, const char *value) {
         d->body_most_bytes = number;
     else if (strcmp(key, "nonfinite") == 0)
         p->encode.nonfinite = value[0] == 's' ? TPD_NONFINITE_STRING : TPD_NONFINITE_NULL;
-    else if (strcmp(key, "to") == 0)
+    else if (strcmp(key, "tensor") == 0) {
+        ck_assert_ok(tpd_tensor_name(value, d->tensor, &error), error);
+        memcpy(p->encode.tensor, d->tensor, sizeof d->tensor);
+    } else if (strcmp(key, "to") == 0)
         p->to = tpd_codec_by_name(value);
     else if (strcmp(key, "dtype") == 0) {
         ck_assert_ok(tpd_dtype_find(value, &d->dtype, &error), error);
