@@ -1,6 +1,9 @@
 /* run_stream.c -- input and output of `transposed run` as streams, with gzip and zstd taken off and put on. */
+#include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "server/cmd/cmd.h"
 #include "server/cmd/run.h"
 
 enum tpd_status tpd_run_receive(struct tpd_run *run, tpd_pack_take *take, void *self, struct tpd_error *error) {
@@ -29,8 +32,26 @@ static enum tpd_status to_sink(void *self, const void *bytes, size_t count, stru
     return tpd_sink_write(&run->sink, bytes, count, error);
 }
 
+/* A mapped file that becomes shorter, or can't be read, is a signal where its bytes are used: nothing is left to do but to say
+ * so. */
+static const char *volatile unfinished;
+
+static void say_lost_file(int number) {
+    static const char text[] =
+        "transposed run: the input can't be read to its end: it became shorter meanwhile, or its disk fails (io)\n";
+    (void)number;
+    if (unfinished != NULL)
+        (void)unlink(unfinished);
+    ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)written;
+    _exit(TPD_EXIT_FAILED);
+}
+
 enum tpd_status tpd_run_open_output(struct tpd_run *run, struct tpd_error *error) {
+    const struct sigaction lost = {.sa_handler = say_lost_file};
     enum tpd_status status = tpd_sink_open(run->out, &run->sink, error);
+    unfinished = run->sink.temporary;
+    (void)sigaction(SIGBUS, &lost, NULL);
     if (status == TPD_OK && run->packing_out != TPD_PACKING_NONE)
         status = tpd_packer_open(run->packing_out, false, to_sink, run, &run->packer, error);
     return status;
@@ -46,5 +67,6 @@ enum tpd_status tpd_run_close_output(struct tpd_run *run, enum tpd_status status
         status = tpd_packer_finish(run->packer, error);
     tpd_packer_close(run->packer);
     run->packer = NULL;
+    unfinished = NULL;
     return tpd_sink_close(&run->sink, status, error);
 }

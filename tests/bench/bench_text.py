@@ -4,7 +4,7 @@
     tests/bench/bench_text.py BUILD [--write] [--python PYTHON] [--repeats N] [--small] [--folder DIR]
 
 PYTHON has polars and pandas (this one by default; what it lacks is left out). Wall time and processor time (user and system) are the
-medians of N runs in turn, memory is the largest of them, by the kernel's account of each process. Every answer is compared with
+medians of N runs in turn (half as many for the large files), memory is the largest of them, by the kernel's account of each process. Every answer is compared with
 datamash's. --small leaves out the files of 180 MB and more.
 """
 import argparse
@@ -161,7 +161,7 @@ def main():
                 commands["polars"] = ([options.python, "-c", POLARS, table, out["polars"]], None, out["polars"])
             if pandas and wide <= 2000 and high <= 2000:
                 commands["pandas"] = ([options.python, "-c", PANDAS, table, out["pandas"]], None, out["pandas"])
-            medians = in_turn(commands, options.repeats if high * wide <= 4000000 else max(3, options.repeats // 2))
+            medians = in_turn(commands, options.repeats if high * wide <= 4000000 else max(1, options.repeats // 2))
             right = digest(out["datamash"])
             for other in ("one", "all"):
                 if digest(out[other]) != right:
@@ -197,7 +197,7 @@ def main():
             make(table, 55000, 2000)
             limit = 600 * 1024 * 1024
             medians = Medians()
-            for _ in range(3):
+            for _ in range(max(1, options.repeats // 2)):
                 medians.add("free", measure([binary, "run", table, "-o", out["one"], "--threads", "1"], None, out["one"]))
                 medians.add("bound", measure([binary, "run", table, "-o", out["o"], "--threads", "1"], None, out["o"], lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit))))
             if digest(out["one"]) != digest(out["o"]):
