@@ -24,6 +24,7 @@ struct filler {
     struct tpd_cell_batch batch;
     struct tpd_cell *band, *turned; /* the panel's columns of the band, before and after */
     uint64_t row;                   /* the band's first, of the chunk's */
+    uint64_t forgotten;             /* the text before is not needed any more */
 };
 
 /* Bytes for column c's row in the answer; the panel may want only a part of them. */
@@ -127,6 +128,16 @@ static const struct tpd_cell *pack(struct filler *f) {
     return f->band;
 }
 
+/* All of the chunk's text before `at` was read. */
+static void pass(struct filler *f, uint64_t from, uint64_t at) {
+    enum { STEP_BYTES = 4 << 20 };
+    tpd_table_advance(f->work, at - from);
+    if (!f->work->is_last || at - f->forgotten < STEP_BYTES)
+        return;
+    tpd_window_forget(&f->work->whole, f->forgotten, at);
+    f->forgotten = at;
+}
+
 /* Bands of whole rows, as many as a batch holds. */
 static enum tpd_status fill_bands(struct filler *f) {
     const struct tpd_table_work *work = f->work;
@@ -150,7 +161,7 @@ static enum tpd_status fill_bands(struct filler *f) {
             f->cursor.at = tpd_cursor_place(&f->cursor, tpd_cell_behind(&f->cursor.scan, f->batch.cells[whole - 1]));
         status = turn_and_gather(f, pack(f), f->batch.rows, work->panel.first, work->panel.end - work->panel.first);
         f->row += f->batch.rows;
-        tpd_table_advance(f->work, f->cursor.at - from);
+        pass(f, from, f->cursor.at);
     }
     return status;
 }
@@ -218,14 +229,14 @@ static enum tpd_status fill_strips(struct filler *f) {
             if (status == TPD_OK)
                 status = turn_and_gather(f, f->band, s.rows, s.low, s.high - s.low);
         }
-        tpd_table_advance(work, s.row_at[s.rows] - s.row_at[0]);
+        pass(f, s.row_at[0], s.row_at[s.rows]);
     }
     return status;
 }
 
 void tpd_table_fill(struct tpd_table_work *work, uint32_t index) {
     struct tpd_chunk *chunk = &work->chunks[index];
-    struct filler f = {.work = work, .chunk = chunk};
+    struct filler f = {.work = work, .chunk = chunk, .forgotten = chunk->start};
     f.cursor = (struct tpd_cursor){.work = work, .window = {.work = work, .most = work->window_bytes}, .at = chunk->start};
     chunk->status = tpd_cell_batch_init(&f.batch, TPD_BATCH_CELLS, &chunk->error);
     f.band = tpd_alloc((TPD_BATCH_CELLS + TPD_SCAN_SLACK) * sizeof *f.band);

@@ -161,9 +161,10 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
         uint64_t bytes = next_panel(work, lengths, size, done, &work->panel);
         for (uint64_t c = work->panel.first, at = 0; c < work->panel.end; at += lengths[c], c++)
             work->starts[c] = at;
+        bool is_over = !work->panel.is_part || work->panel.high == lengths[work->panel.first];
+        work->is_last = is_over && work->panel.end == work->cols;
         status = fill_panel(work, kept, error);
         task->passes++;
-        bool is_over = !work->panel.is_part || work->panel.high == lengths[work->panel.first];
         uint64_t cut = is_over && work->panel.end == work->cols ? last_line_cut(work, lengths) : 0;
         if (status == TPD_OK)
             status = write_pieces(work, work->out, bytes > cut ? bytes - cut : 0, error);
