@@ -11,9 +11,10 @@
 #include "transposed/alloc.h"
 
 enum {
-    AHEAD = 2,        /* columns: their places, which lie far apart, are asked for before they are written */
-    AHEAD_BYTES = 10, /* of a cell, about */
-    RUN_CELLS = 256,  /* of a column, at a time */
+    STEP_BYTES = 4 << 20, /* of the text, that comes and goes at a time */
+    AHEAD = 2,            /* columns: their places, which lie far apart, are asked for before they are written */
+    AHEAD_BYTES = 10,     /* of a cell, about */
+    RUN_CELLS = 256,      /* of a column, at a time */
     RUN_BYTES = RUN_CELLS * (TPD_CELL_COPY + 1) + TPD_CELL_COPY
 };
 
@@ -128,14 +129,19 @@ static const struct tpd_cell *pack(struct filler *f) {
     return f->band;
 }
 
+static void fetch(const struct filler *f, uint64_t at) {
+    const uint64_t ahead = 2 * STEP_BYTES, end = f->chunk->end;
+    tpd_window_fetch(&f->work->whole, at, end - at < ahead ? end : at + ahead);
+}
+
 /* All of the chunk's text before `at` was read. */
 static void pass(struct filler *f, uint64_t from, uint64_t at) {
-    enum { STEP_BYTES = 4 << 20 };
     tpd_table_advance(f->work, at - from);
-    if (!f->work->is_last || at - f->forgotten < STEP_BYTES)
+    if (!f->work->forgets || at - f->forgotten < STEP_BYTES)
         return;
     tpd_window_forget(&f->work->whole, f->forgotten, at);
     f->forgotten = at;
+    fetch(f, at);
 }
 
 /* Bands of whole rows, as many as a batch holds. */
@@ -243,6 +249,8 @@ void tpd_table_fill(struct tpd_table_work *work, uint32_t index) {
     f.turned = tpd_alloc((TPD_BATCH_CELLS + TPD_SCAN_SLACK) * sizeof *f.turned);
     if (chunk->status == TPD_OK && (f.band == NULL || f.turned == NULL))
         chunk->status = tpd_fail(&chunk->error, TPD_NO_MEMORY, "the system gave no memory for an index");
+    if (chunk->status == TPD_OK && work->forgets)
+        fetch(&f, chunk->start);
     if (chunk->status == TPD_OK)
         chunk->status = tpd_table_is_wide(work) ? fill_strips(&f) : fill_bands(&f);
     tpd_window_close(&f.cursor.window);

@@ -30,6 +30,8 @@ enum tpd_status tpd_window_open_whole(struct tpd_window *window, struct tpd_erro
 /* Makes [from, to) visible, and as much behind it as a window has. */
 enum tpd_status tpd_window_show(struct tpd_window *window, uint64_t from, uint64_t to, struct tpd_error *error) TPD_CHECKED;
 void tpd_window_close(struct tpd_window *window);
+/* What is about to be read is mapped in one go, where the system can. */
+void tpd_window_fetch(const struct tpd_window *window, uint64_t from, uint64_t to);
 /* What was read for the last time need not stay in memory: its pages are the page cache's. */
 void tpd_window_forget(const struct tpd_window *window, uint64_t from, uint64_t to);
 
@@ -91,7 +93,7 @@ struct tpd_table_work {
     uint64_t *starts; /* a column: where its row begins in the panel */
     unsigned char *out;
     struct tpd_panel panel;
-    bool is_last; /* no panel follows: the text is read for the last time */
+    bool forgets; /* no panel follows, and the text is large: what was read leaves memory */
 };
 
 static inline uint64_t tpd_table_eol(const struct tpd_table_work *work) {

@@ -9,7 +9,8 @@
 #include "transposed/clock.h"
 
 enum {
-    PASSES_MOST = 10000, /* more readings of the text would go on for days */
+    FORGET_LEAST_BYTES = 64 << 20, /* of text: with less, the time to map it again is more than the memory is worth */
+    PASSES_MOST = 10000,           /* more readings of the text would go on for days */
     HUGE_BYTES = 2 << 20,
     FORM_BYTES = 1 << 20,    /* of the text, in which the first line's end is looked for */
     A_THREAD_BYTES = 2 << 20 /* batch, band, turned band, and a stack in use */
@@ -162,7 +163,7 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
         for (uint64_t c = work->panel.first, at = 0; c < work->panel.end; at += lengths[c], c++)
             work->starts[c] = at;
         bool is_over = !work->panel.is_part || work->panel.high == lengths[work->panel.first];
-        work->is_last = is_over && work->panel.end == work->cols;
+        work->forgets = is_over && work->panel.end == work->cols && task->bytes >= FORGET_LEAST_BYTES;
         status = fill_panel(work, kept, error);
         task->passes++;
         uint64_t cut = is_over && work->panel.end == work->cols ? last_line_cut(work, lengths) : 0;
@@ -235,6 +236,8 @@ enum tpd_status tpd_table_transpose(struct tpd_table_task *task, struct tpd_erro
         status = tpd_fail_limit(error, TPD_TOO_LARGE, task->options->cells_most, is_past ? UINT64_MAX : cells,
                                 "%" PRIu64 " rows of %" PRIu64 " cells are more than %" PRIu64 ", the most cells allowed",
                                 work.rows, work.cols, task->options->cells_most);
+    if (task->bytes >= FORGET_LEAST_BYTES) /* every part of the answer is touched by the first band: not both at once */
+        tpd_window_forget(&work.whole, 0, task->bytes);
     if (status == TPD_OK)
         status = make_answer(&work, error);
     for (uint32_t i = 0; i < work.chunk_count; i++) {

@@ -13,13 +13,25 @@ void tpd_window_close(struct tpd_window *window) {
     window->from = window->to = 0;
 }
 
-void tpd_window_forget(const struct tpd_window *window, uint64_t from, uint64_t to) {
+/* Whole pages alone: one that a neighbour still reads comes back by itself. */
+static void advise(const struct tpd_window *window, uint64_t from, uint64_t to, int advice) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), mapped = (uintptr_t)window->mapped;
-    /* Of whole pages alone; and one that a neighbour still reads comes back by itself. */
     uintptr_t lead = (uintptr_t)window->text - mapped - (uintptr_t)window->from;
     uintptr_t begin = (lead + from + page - 1) / page * page, end = (lead + to) / page * page;
     if (window->mapped != NULL && begin < end)
-        (void)madvise((unsigned char *)window->mapped + begin, end - begin, MADV_DONTNEED);
+        (void)madvise((unsigned char *)window->mapped + begin, end - begin, advice);
+}
+
+void tpd_window_fetch(const struct tpd_window *window, uint64_t from, uint64_t to) {
+#if defined(MADV_POPULATE_READ)
+    advise(window, from, to, MADV_POPULATE_READ);
+#else
+    advise(window, from, to, MADV_WILLNEED);
+#endif
+}
+
+void tpd_window_forget(const struct tpd_window *window, uint64_t from, uint64_t to) {
+    advise(window, from, to, MADV_DONTNEED);
 }
 
 /* The file's pages over the start of an anonymous mapping: what is left of it are zeros that may be read and written. */
