@@ -29,8 +29,9 @@ say() { printf '\n== %s\n' "$*"; }
 
 if [ "$install" = 1 ]; then
   missing=()
-  for package in gcc g++ cmake ninja-build pkg-config libmicrohttpd-dev libcjson-dev nettle-dev check curl python3 python3-numpy \
-    util-linux wrk shellcheck clang-format clang libclang-rt-14-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user; do
+  for package in gcc g++ cmake ninja-build pkg-config libmicrohttpd-dev libcjson-dev nettle-dev zlib1g-dev libzstd-dev check curl python3 python3-venv python3-numpy \
+    datamash miller csvtool zstd util-linux wrk shellcheck clang-format clang libclang-rt-14-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross \
+    qemu-user; do
     dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
   done
   root=()
@@ -42,6 +43,14 @@ if [ "$install" = 1 ]; then
     fi
     "${root[@]}" apt-get update -qq
     "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+    # Not in every release, and not needed: numbers are then written the same, in twice the time.
+    "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends libdragonbox-dev >/dev/null 2>&1 || true
+  fi
+  # Clients that Debian has not, or has old: in a folder of this checkout's own.
+  if ! .venv/bin/python -c 'import numpy, scipy, pandas, safetensors' 2>/dev/null; then
+    say "fetching scipy, pandas and safetensors into .venv"
+    { [ -x .venv/bin/pip ] || /usr/bin/python3 -m venv .venv; } && .venv/bin/pip install -q --retries 1 --timeout 15 numpy scipy pandas safetensors ||
+      echo "   not to be had: the tests that want them are skipped"
   fi
   # promtool alone, unpacked: installing the package would start a Prometheus server on this machine.
   if ! command -v promtool >/dev/null && [ ! -x build/tools/usr/bin/promtool ]; then

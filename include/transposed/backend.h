@@ -32,7 +32,7 @@ struct tpd_device_info {
     const char *kind; /* the back end's name */
     char name[128];   /* "NVIDIA H200", "AMD EPYC ..." */
     char uuid[48];    /* "GPU-..."; "" where a device has none */
-    char reason[256]; /* why it is lost or absent; "" when ready */
+    char reason[384]; /* why it is lost or absent; "" when ready */
     enum tpd_device_state state;
     uint64_t memory_total_bytes;              /* of the device */
     uint64_t memory_pool_bytes;               /* taken by us at the start; 0 where the host's memory is used */

@@ -38,7 +38,7 @@ struct tpd_error {
     uint64_t limit, actual; /* in the unit that text names */
     uint64_t offset;        /* byte of the body, from 0 */
     uint64_t line, column;  /* of text, from 1 */
-    char text[256];         /* one sentence: the field, the value, the limit, what to do */
+    char text[384];         /* one sentence: the field, the value, the limit, what to do */
 };
 
 const char *tpd_status_slug(enum tpd_status status);

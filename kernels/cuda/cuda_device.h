@@ -66,7 +66,7 @@ struct tpd_device {
     pthread_mutex_t lock;
     pthread_cond_t lane_free;
     bool lost;
-    char reason[256];
+    char reason[384];
     uint64_t mapped_most_bytes, panels_least_bytes; /* as in struct tpd_device_info */
     uint64_t mapped_uneven_most_bytes;              /* the first, where rows begin within vectors */
     uint64_t panel_most_bytes;                      /* of one panel: an equal share of half of the pool */

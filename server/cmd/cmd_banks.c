@@ -108,7 +108,7 @@ int tpd_cmd_banks(int argc, char **argv) {
     if (status == TPD_OK && out.status != TPD_OK)
         status = tpd_fail(&error, out.status, "the answer could not be written: %s", tpd_status_meaning(out.status));
     if (status == TPD_OK)
-        status = tpd_sink_write(asking.out, out.data, out.bytes, &error);
+        status = tpd_file_write(asking.out, out.data, out.bytes, &error);
     tpd_buf_fini(&out);
     if (status == TPD_OK)
         return TPD_EXIT_GOOD;

@@ -4,22 +4,40 @@
 #include <string.h>
 
 #include "server/cmd/cmd.h"
-#include "server/cmd/files.h"
+#include "server/cmd/run.h"
 #include "server/cmd/words.h"
 #include "transposed/alloc.h"
 #include "transposed/clock.h"
-#include "transposed/engine.h"
 #include "transposed/log.h"
 
 enum {
-    CHUNK_BYTES = 1 << 20,
-    HEAD_BYTES = 64, /* what a codec's sniff() looks at */
     /* Making a GPU ready takes longer than the CPU takes for this much, whatever the GPU. */
     GPU_LEAST_BYTES = 64 << 20
 };
 static const uint64_t FILE_MOST_BYTES = (uint64_t)1 << 46; /* 64 TiB: above every file, below every overflow */
 
-enum option { OUT, FROM, TO, ROWS, COLS, BATCH, DTYPE, ITEMSIZE, STRATEGY, TILE, DEVICE, NONFINITE, VERBOSE };
+enum option {
+    OUT,
+    FROM,
+    TO,
+    ROWS,
+    COLS,
+    BATCH,
+    DTYPE,
+    ITEMSIZE,
+    STRATEGY,
+    TILE,
+    DEVICE,
+    NONFINITE,
+    TENSOR,
+    DELIMITER,
+    QUOTES,
+    RAGGED,
+    FILLER,
+    THREADS,
+    MEMORY,
+    VERBOSE
+};
 const struct tpd_option tpd_options_run[] = {
     [OUT] = {"output", 'o', "OUT", "Write here, whole or not at all (default -: standard output)"},
     [FROM] = {"from", 0, "FORMAT",
@@ -38,19 +56,16 @@ const struct tpd_option tpd_options_run[] = {
     [TILE] = {"tile", 0, "ROWSxCOLS", "Tile of the strategies that take one (default auto)"},
     [DEVICE] = {"device", 0, "DEVICE", "auto, cpu, cuda, cuda:N or simt (default auto)"},
     [NONFINITE] = {"nonfinite", 0, "error|null|string", "NaN and infinity in JSON output (default error)"},
+    [TENSOR] = {"tensor", 0, "NAME", "Which tensor of a safetensors file; what to call the one that is made"},
+    [DELIMITER] = {"delimiter", 0, "BYTE",
+                   "Between the cells of csv and tsv: a byte, or tab, comma, semicolon, colon, pipe, space"},
+    [QUOTES] = {"quotes", 0, "on|off", "off: a quote in csv and tsv is a letter like any other (default on)"},
+    [RAGGED] = {"ragged", 0, "error|pad", "Rows of csv and tsv that are too short: refused, or filled up (default error)"},
+    [FILLER] = {"filler", 0, "TEXT", "What --ragged pad fills up with (default nothing)"},
+    [THREADS] = {"threads", 0, "N", "Threads that work at once (default 0: all cores)"},
+    [MEMORY] = {"memory", 0, "BYTES", "Most memory to hold at once, KiB MiB GiB (default: half of the machine's)"},
     [VERBOSE] = {"verbose", 'v', NULL, "Say on standard error what was done and how long each stage took"},
     {NULL, 0, NULL, NULL},
-};
-
-struct run {
-    const char *in, *out;
-    bool verbose, names_device;
-    struct tpd_decode_options decode;
-    struct tpd_config config;
-    struct tpd_engine *engine;
-    struct tpd_source source;
-    struct tpd_job job;
-    unsigned char *chunk;
 };
 
 static const char formats[] = /* for sentences: each with a space before it */
@@ -78,7 +93,7 @@ static enum tpd_status set_nonfinite(const char *text, enum tpd_nonfinite *nonfi
     return tpd_fail(error, TPD_BAD_PARAMETER, "--nonfinite is %.40s: it takes error, null or string", text);
 }
 
-static enum tpd_status set_option(struct run *run, int option, const char *text, struct tpd_error *error) {
+static enum tpd_status set_option(struct tpd_run *run, int option, const char *text, struct tpd_error *error) {
     struct tpd_decode_options *decode = &run->decode;
     enum tpd_status status = TPD_OK;
     uint64_t number = 0;
@@ -123,6 +138,24 @@ static enum tpd_status set_option(struct run *run, int option, const char *text,
         break;
     case NONFINITE:
         return set_nonfinite(text, &run->job.encode.nonfinite, error);
+    case TENSOR:
+        status = tpd_tensor_name(text, decode->tensor, error);
+        memcpy(run->job.encode.tensor, decode->tensor, sizeof run->job.encode.tensor);
+        break;
+    case DELIMITER:
+    case QUOTES:
+    case RAGGED:
+    case FILLER:
+        status = tpd_table_option_parse(tpd_options_run[option].name, text, &decode->table, error);
+        run->job.encode.has_delimiter = decode->table.has_delimiter;
+        run->job.encode.delimiter = decode->table.delimiter;
+        break;
+    case THREADS:
+        return tpd_args_uint("threads", text, 0, TPD_RUN_THREADS_MOST, &run->threads, error);
+    case MEMORY:
+        status = tpd_config_set(&run->config, TPD_KNOB_host_memory_bytes, text, TPD_SOURCE_FLAG, error);
+        run->memory_bytes = run->config.host_memory_bytes;
+        break;
     default:
         run->verbose = true;
     }
@@ -130,7 +163,7 @@ static enum tpd_status set_option(struct run *run, int option, const char *text,
 }
 
 /* Opens no GPU that this one job would not use. */
-static enum tpd_status open_engine(struct run *run, struct tpd_error *error) {
+static enum tpd_status open_engine(struct tpd_run *run, struct tpd_error *error) {
     const char *device = run->job.device, *use = "none";
     if (strncmp(device, "cuda:", 5) == 0) {
         use = device;
@@ -142,7 +175,7 @@ static enum tpd_status open_engine(struct run *run, struct tpd_error *error) {
         else if (run->names_device || run->job.strategy_is_explicit)
             use = "auto"; /* the engine then says why there is none */
     }
-    tpd_config_defaults(&run->config);
+    run->config.cpu_threads = run->threads;
     enum tpd_status status = tpd_config_set(&run->config, TPD_KNOB_devices, use, TPD_SOURCE_FLAG, error);
     /* One job is not worth a measurement; what a daemon here has measured is. */
     if (status == TPD_OK)
@@ -152,48 +185,92 @@ static enum tpd_status open_engine(struct run *run, struct tpd_error *error) {
     return status;
 }
 
-/* The format by flag, by name, by the first bytes: in that order. */
-static enum tpd_status choose_format(struct run *run, size_t head_bytes, struct tpd_error *error) {
+static bool is_stream(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+/* The format that a name has once its packing's suffix is off. */
+static enum tpd_codec_id format_of(const char *path) {
+    char *bare = tpd_strdup(path);
+    if (bare == NULL || is_stream(path)) {
+        tpd_free(bare);
+        return TPD_CODEC_COUNT;
+    }
+    bare[tpd_packing_bare(path)] = '\0';
+    enum tpd_codec_id format = tpd_codec_by_path(bare);
+    tpd_free(bare);
+    return format;
+}
+
+struct first {
+    unsigned char bytes[TPD_RUN_HEAD_BYTES];
+    size_t count;
+};
+
+static enum tpd_status take_first(void *self, const void *bytes, size_t count, struct tpd_error *error) {
+    struct first *first = self;
+    size_t part = count < sizeof first->bytes - first->count ? count : sizeof first->bytes - first->count;
+    (void)error;
+    memcpy(first->bytes + first->count, bytes, part);
+    first->count += part;
+    return TPD_OK;
+}
+
+/* What a packed input begins with; as far as the chunk that is here says. */
+static void unpack_first(const struct tpd_run *run, struct first *first) {
+    struct tpd_packer *packer;
+    struct tpd_error ignored; /* the whole stream will say it again */
+    if (tpd_packer_open(run->packing_in, true, take_first, first, &packer, &ignored) != TPD_OK)
+        return;
+    if (tpd_packer_push(packer, run->chunk, run->head_bytes, &ignored) != TPD_OK)
+        first->count = first->count < sizeof first->bytes ? first->count : sizeof first->bytes;
+    tpd_packer_close(packer);
+}
+
+/* The format by flag, by name, by the first bytes: in that order. Items may begin like anything: raw input is unpacked where its
+ * name says so. */
+static enum tpd_status choose_format(struct tpd_run *run, struct tpd_error *error) {
     struct tpd_job *job = &run->job;
-    if (job->format_in == TPD_CODEC_COUNT && strcmp(run->in, "-") != 0)
-        job->format_in = tpd_codec_by_path(run->in);
+    struct first first = {.count = 0};
     if (job->format_in == TPD_CODEC_COUNT)
-        job->format_in = tpd_codec_sniff(run->chunk, head_bytes, &run->decode);
+        job->format_in = format_of(run->in);
+    run->packing_in = is_stream(run->in) ? TPD_PACKING_NONE : tpd_packing_by_path(run->in);
+    bool may_be_raw = job->format_in == TPD_CODEC_RAW || (job->format_in == TPD_CODEC_COUNT && run->decode.has_rows);
+    if (run->packing_in == TPD_PACKING_NONE && !may_be_raw)
+        run->packing_in = tpd_packing_by_magic(run->chunk, run->head_bytes);
+    if (run->packing_in != TPD_PACKING_NONE)
+        unpack_first(run, &first);
+    else
+        (void)take_first(&first, run->chunk, run->head_bytes, error);
+    if (job->format_in == TPD_CODEC_COUNT)
+        job->format_in = tpd_codec_sniff(first.bytes, first.count, &run->decode);
     if (job->format_in == TPD_CODEC_COUNT) {
-        const char *guess = tpd_codec_guess(run->chunk, head_bytes);
+        const char *guess = tpd_codec_guess(first.bytes, first.count);
         return tpd_fail(error, TPD_UNSUPPORTED_TYPE, "%.80s: %s; name its format with --from:%s (raw needs --rows and --cols)",
                         run->source.name, guess[0] != '\0' ? guess : "no format knows its first bytes", formats);
     }
-    if (job->format_out == TPD_CODEC_COUNT && strcmp(run->out, "-") != 0)
-        job->format_out = tpd_codec_by_path(run->out);
+    run->packing_out = is_stream(run->out) ? TPD_PACKING_NONE : tpd_packing_by_path(run->out);
+    if (job->format_out == TPD_CODEC_COUNT)
+        job->format_out = format_of(run->out);
     if (job->format_out == TPD_CODEC_COUNT)
         job->format_out = job->format_in;
     return TPD_OK;
 }
 
-static enum tpd_status receive(struct run *run, struct tpd_error *error) {
-    size_t head = 0, got = 1;
+/* Of a plain file, without moving on in it: it may be mapped. */
+static enum tpd_status read_head(struct tpd_run *run, struct tpd_error *error) {
+    size_t got = 1;
     enum tpd_status status = TPD_OK;
-    while (status == TPD_OK && head < HEAD_BYTES && got != 0) {
-        status = tpd_source_read(&run->source, run->chunk + head, CHUNK_BYTES - head, &got, error);
-        head += status == TPD_OK ? got : 0;
+    while (status == TPD_OK && run->head_bytes < TPD_RUN_HEAD_BYTES && got != 0) {
+        status = tpd_source_read(&run->source, run->chunk + run->head_bytes, TPD_RUN_CHUNK_BYTES - run->head_bytes, &got, error);
+        run->head_bytes += status == TPD_OK ? got : 0;
     }
-    if (status == TPD_OK)
-        status = choose_format(run, head, error);
-    if (status != TPD_OK)
-        return status;
-    const struct tpd_codec_ops *codec = tpd_codec_at(run->job.format_in);
-    status = codec->open(&run->decode, &run->job.decoder, error);
-    struct tpd_progress progress;
-    tpd_progress_begin(&progress, "reading", run->source.bytes);
-    while (status == TPD_OK && head != 0) {
-        tpd_progress_add(&progress, head);
-        status = codec->push(run->job.decoder, run->chunk, head, error);
-        if (status == TPD_OK)
-            status = tpd_source_read(&run->source, run->chunk, CHUNK_BYTES, &head, error);
-    }
-    tpd_progress_end(&progress);
-    return status;
+    return status == TPD_OK ? choose_format(run, error) : status;
+}
+
+static enum tpd_status push(void *self, const void *bytes, size_t count, struct tpd_error *error) {
+    struct tpd_job *job = self;
+    return tpd_codec_at(job->format_in)->push(job->decoder, bytes, count, error);
 }
 
 static void say(const struct tpd_job *job, uint64_t total_ns) {
@@ -214,47 +291,74 @@ static void nothing_to_tell(struct tpd_job *job) {
     (void)job;
 }
 
-static enum tpd_status work(struct run *run, struct tpd_error *error) {
+/* Through codec and engine, as a request does. */
+static enum tpd_status run_job(struct tpd_run *run, struct tpd_error *error) {
     uint64_t start = tpd_clock_ns();
+    struct tpd_job *job = &run->job;
+    enum tpd_status status = open_engine(run, error);
+    if (status == TPD_OK)
+        status = tpd_engine_check(run->engine, job, NULL, error);
+    if (status != TPD_OK)
+        return status;
+    run->decode.memory = job->encode.memory = tpd_engine_job_memory(run->engine, job);
+    run->decode.has_content_bytes = run->source.has_bytes && run->packing_in == TPD_PACKING_NONE;
+    run->decode.content_bytes = run->source.bytes;
+    run->decode.body_most_bytes = FILE_MOST_BYTES;
+    job->encode.threads = tpd_run_threads(run);
+    run->decode.has_out = true;
+    run->decode.out = job->format_out;
+    uint64_t received = tpd_clock_ns();
+    bool is_mapped = tpd_codec_at(job->format_in)->text && tpd_run_map(run, job->encode.memory);
+    run->decode.given = is_mapped ? &run->mapping.block : NULL;
+    status = tpd_codec_at(job->format_in)->open(&run->decode, &job->decoder, error);
+    if (status == TPD_OK && !is_mapped)
+        status = tpd_run_receive(run, push, job, error);
+    if (is_mapped)
+        tpd_block_release(&run->mapping.block); /* if nobody took it */
+    job->stage_ns[TPD_STAGE_RECEIVE] = tpd_clock_ns() - received;
+    if (status != TPD_OK)
+        return status;
+    job->done = nothing_to_tell;
+    tpd_engine_run(run->engine, job);
+    if (job->status != TPD_OK) {
+        *error = job->error;
+        return job->status;
+    }
+    struct tpd_progress progress;
+    status = tpd_run_open_output(run, error);
+    tpd_progress_begin(&progress, "writing", job->answer.bytes);
+    for (size_t at = 0; at < job->answer.bytes && status == TPD_OK; at += TPD_RUN_CHUNK_BYTES) {
+        size_t part = job->answer.bytes - at < TPD_RUN_CHUNK_BYTES ? job->answer.bytes - at : TPD_RUN_CHUNK_BYTES;
+        status = tpd_run_put(run, job->answer.start + at, part, error);
+        tpd_progress_add(&progress, part);
+    }
+    tpd_progress_end(&progress);
+    status = tpd_run_close_output(run, status, error);
+    if (status == TPD_OK && run->verbose)
+        say(job, tpd_clock_ns() - start);
+    return status;
+}
+
+static enum tpd_status work(struct tpd_run *run, struct tpd_error *error) {
     enum tpd_status status = tpd_source_open(run->in, &run->source, error);
-    run->chunk = tpd_alloc(CHUNK_BYTES);
+    run->chunk = tpd_alloc(TPD_RUN_CHUNK_BYTES);
     if (status == TPD_OK && run->chunk == NULL)
         status = tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory to read with");
     if (status == TPD_OK)
-        status = open_engine(run, error);
-    if (status == TPD_OK)
-        status = tpd_engine_check(run->engine, &run->job, NULL, error);
+        status = read_head(run, error);
     if (status != TPD_OK)
         return status;
-    run->decode.memory = run->job.encode.memory = tpd_engine_job_memory(run->engine, &run->job);
-    run->decode.has_content_bytes = run->source.has_bytes;
-    run->decode.content_bytes = run->source.bytes;
-    run->decode.body_most_bytes = FILE_MOST_BYTES;
-    uint64_t received = tpd_clock_ns();
-    status = receive(run, error);
-    run->job.stage_ns[TPD_STAGE_RECEIVE] = tpd_clock_ns() - received;
-    if (status != TPD_OK)
-        return status;
-    run->job.done = nothing_to_tell;
-    tpd_engine_run(run->engine, &run->job);
-    if (run->job.status != TPD_OK) {
-        *error = run->job.error;
-        return run->job.status;
-    }
-    status = tpd_sink_write(run->out, run->job.answer.start, run->job.answer.bytes, error);
-    if (status == TPD_OK && run->verbose)
-        say(&run->job, tpd_clock_ns() - start);
-    return status;
+    return tpd_run_is_table(run) ? tpd_run_table(run, error) : run_job(run, error);
 }
 
 /* A suffix that names no format: what should be in that file? */
 static bool has_strange_suffix(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
     const char *dot = strrchr(name, '.');
-    return strcmp(path, "-") != 0 && dot != NULL && dot != name && tpd_codec_by_path(path) == TPD_CODEC_COUNT;
+    return !is_stream(path) && dot != NULL && dot != name && format_of(path) == TPD_CODEC_COUNT;
 }
 
-static void print_error(const struct run *run, const struct tpd_error *error) {
+static void print_error(const struct tpd_run *run, const struct tpd_error *error) {
     (void)fprintf(stderr, "transposed run: %s (%s)", error->text, tpd_status_slug(error->status));
     if (error->has & TPD_ERROR_HAS_LINE)
         (void)fprintf(stderr, " at line %" PRIu64 ", column %" PRIu64 " of %s", error->line, error->column, run->in);
@@ -264,10 +368,11 @@ static void print_error(const struct run *run, const struct tpd_error *error) {
 }
 
 int tpd_cmd_run(int argc, char **argv) {
-    struct run run = {.out = "-", .source = {.fd = -1}};
+    struct tpd_run run = {.out = "-", .source = {.fd = -1}, .sink = {.fd = -1}};
     struct tpd_args args;
     struct tpd_error error = {.text = ""};
     tpd_job_init(&run.job);
+    tpd_config_defaults(&run.config);
     run.job.format_in = run.job.format_out = TPD_CODEC_COUNT;
     run.job.strategy = TPD_STRATEGY_AUTO;
     (void)snprintf(run.job.device, sizeof run.job.device, "auto");

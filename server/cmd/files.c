@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +27,7 @@ enum tpd_status tpd_source_open(const char *path, struct tpd_source *source, str
     if (fstat(source->fd, &about) == 0 && S_ISREG(about.st_mode)) {
         off_t at = lseek(source->fd, 0, SEEK_CUR);
         source->has_bytes = at >= 0 && at <= about.st_size;
+        source->start = source->has_bytes ? (uint64_t)at : 0;
         source->bytes = source->has_bytes ? (uint64_t)(about.st_size - at) : 0;
     }
     return TPD_OK;
@@ -49,23 +50,19 @@ void tpd_source_close(struct tpd_source *source) {
     source->fd = -1;
 }
 
-static enum tpd_status write_all(int fd, const char *name, const void *bytes, size_t count, struct tpd_error *error) {
-    struct tpd_progress progress;
-    tpd_progress_begin(&progress, "writing", count);
-    enum tpd_status status = TPD_OK;
-    for (const unsigned char *at = bytes; count != 0 && status == TPD_OK;) {
-        ssize_t written = write(fd, at, count < WRITE_MOST ? count : WRITE_MOST);
+enum tpd_status tpd_sink_write(struct tpd_sink *sink, const void *bytes, size_t count, struct tpd_error *error) {
+    for (const unsigned char *at = bytes; count != 0;) {
+        ssize_t written = write(sink->fd, at, count < WRITE_MOST ? count : WRITE_MOST);
         if (written > 0) {
             at += written;
             count -= (size_t)written;
-            tpd_progress_add(&progress, (uint64_t)written);
+            sink->written_bytes += (uint64_t)written;
         } else if (written == 0 || errno != EINTR) {
-            status = tpd_fail(error, TPD_IO, "%.120s can't be written: %s (%zu bytes are missing)", name,
-                              written == 0 ? "it takes no more" : strerror(errno), count);
+            return tpd_fail(error, TPD_IO, "%.120s can't be written: %s (after %" PRIu64 " bytes)", sink->name,
+                            written == 0 ? "it takes no more" : strerror(errno), sink->written_bytes);
         }
     }
-    tpd_progress_end(&progress);
-    return status;
+    return TPD_OK;
 }
 
 /* The temporary file has to lie beside its target: a rename does not cross file systems. */
@@ -78,54 +75,68 @@ static char *temporary_beside(const char *path) {
     return name;
 }
 
-static enum tpd_status write_through(const char *path, const void *bytes, size_t count, mode_t mode, struct tpd_error *error) {
-    char *name = temporary_beside(path);
-    if (name == NULL)
-        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a file name");
-    int fd = mkostemp(name, O_CLOEXEC);
-    if (fd < 0) {
-        enum tpd_status failed = tpd_fail(error, TPD_IO, "%.120s can't be made: %s", path, strerror(errno));
-        tpd_free(name);
-        return failed;
+static enum tpd_status fail_to_make(const struct tpd_sink *sink, struct tpd_error *error) {
+    return tpd_fail(error, TPD_IO, "%.120s can't be made: %s", sink->name, strerror(errno));
+}
+
+enum tpd_status tpd_sink_open(const char *path, struct tpd_sink *sink, struct tpd_error *error) {
+    *sink = (struct tpd_sink){.fd = STDOUT_FILENO, .name = "standard output"};
+    if (strcmp(path, "-") == 0)
+        return TPD_OK;
+    sink->name = path;
+    struct stat about;
+    bool is_there = stat(path, &about) == 0;
+    if (is_there && !S_ISREG(about.st_mode)) {
+        sink->fd = open(path, O_WRONLY | O_CLOEXEC);
+        return sink->fd >= 0 ? TPD_OK : fail_to_make(sink, error);
     }
-    enum tpd_status status = write_all(fd, path, bytes, count, error);
-    bool good = status == TPD_OK && fchmod(fd, mode) == 0;
-    good = close(fd) == 0 && good; /* a full disk may say so only here */
-    if (good)
-        good = rename(name, path) == 0;
-    if (!good) {
-        if (status == TPD_OK)
-            status = tpd_fail(error, TPD_IO, "%.120s can't be made: %s", path, strerror(errno));
-        (void)unlink(name);
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    sink->mode = is_there ? about.st_mode & 07777 : 0666 & ~mask;
+    /* A link stays a link: what it points to is replaced. */
+    char *real = is_there ? realpath(path, NULL) : NULL;
+    if (is_there && real == NULL)
+        return fail_to_make(sink, error);
+    sink->target = tpd_strdup(real != NULL ? real : path);
+    free(real);
+    sink->temporary = sink->target != NULL ? temporary_beside(sink->target) : NULL;
+    sink->fd = -1;
+    enum tpd_status status =
+        sink->temporary != NULL ? TPD_OK : tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a file name");
+    if (status == TPD_OK) {
+        sink->fd = mkostemp(sink->temporary, O_CLOEXEC);
+        status = sink->fd >= 0 ? TPD_OK : fail_to_make(sink, error);
     }
-    tpd_free(name);
+    if (status != TPD_OK) {
+        tpd_free(sink->temporary);
+        tpd_free(sink->target);
+        sink->temporary = sink->target = NULL;
+    }
     return status;
 }
 
-enum tpd_status tpd_sink_write(const char *path, const void *bytes, size_t count, struct tpd_error *error) {
-    if (strcmp(path, "-") == 0)
-        return write_all(STDOUT_FILENO, "standard output", bytes, count, error);
-    struct stat about;
-    if (stat(path, &about) != 0) {
-        mode_t mask = umask(0);
-        (void)umask(mask);
-        return write_through(path, bytes, count, 0666 & ~mask, error);
+enum tpd_status tpd_sink_close(struct tpd_sink *sink, enum tpd_status status, struct tpd_error *error) {
+    if (sink->fd > STDERR_FILENO) {
+        if (status == TPD_OK && sink->temporary != NULL && fchmod(sink->fd, (mode_t)sink->mode) != 0)
+            status = fail_to_make(sink, error);
+        if (close(sink->fd) != 0 && status == TPD_OK) /* a full disk may say so only here */
+            status = fail_to_make(sink, error);
     }
-    if (S_ISREG(about.st_mode)) {
-        /* A link stays a link: what it points to is replaced. */
-        char *target = realpath(path, NULL);
-        if (target == NULL)
-            return tpd_fail(error, TPD_IO, "%.120s can't be made: %s", path, strerror(errno));
-        enum tpd_status status = write_through(target, bytes, count, about.st_mode & 07777, error);
-        free(target);
-        return status;
-    }
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        return tpd_fail(error, TPD_IO, "%.120s can't be written: %s", path, strerror(errno));
-    enum tpd_status status = write_all(fd, path, bytes, count, error);
-    if (close(fd) != 0 && status == TPD_OK)
-        status = tpd_fail(error, TPD_IO, "%.120s can't be written: %s", path, strerror(errno));
+    if (sink->temporary != NULL && status == TPD_OK && rename(sink->temporary, sink->target) != 0)
+        status = fail_to_make(sink, error);
+    if (sink->temporary != NULL && status != TPD_OK)
+        (void)unlink(sink->temporary);
+    tpd_free(sink->temporary);
+    tpd_free(sink->target);
+    *sink = (struct tpd_sink){.fd = -1};
+    return status;
+}
+
+enum tpd_status tpd_file_write(const char *path, const void *bytes, size_t count, struct tpd_error *error) {
+    struct tpd_sink sink;
+    enum tpd_status status = tpd_sink_open(path, &sink, error);
+    if (status == TPD_OK)
+        status = tpd_sink_close(&sink, tpd_sink_write(&sink, bytes, count, error), error);
     return status;
 }
 

@@ -8,6 +8,7 @@ struct tpd_source {
     int fd;
     const char *name; /* for messages */
     bool has_bytes;   /* a regular file: its size is known */
+    uint64_t start;   /* where in it the input begins: a descriptor may come from somebody who has read some of it */
     uint64_t bytes;
 };
 
@@ -18,9 +19,23 @@ enum tpd_status tpd_source_read(struct tpd_source *source, void *bytes, size_t m
                                 struct tpd_error *error) TPD_CHECKED;
 void tpd_source_close(struct tpd_source *source);
 
-/* Writes everything to path, which appears whole or not at all: through a temporary file beside it and a rename. "-" is standard
- * output; a path that is no regular file (a device, a pipe) is written straight. Fails with TPD_IO. */
-enum tpd_status tpd_sink_write(const char *path, const void *bytes, size_t count, struct tpd_error *error) TPD_CHECKED;
+/* Where the answer goes. A regular file appears whole or not at all: through a temporary file beside it and a rename. "-" is
+ * standard output; a path that is no regular file (a device, a pipe) is written straight. Fails with TPD_IO. */
+struct tpd_sink {
+    int fd;
+    const char *name;         /* for messages */
+    char *temporary, *target; /* owned; NULL: written straight */
+    unsigned mode;
+    uint64_t written_bytes;
+};
+enum tpd_status tpd_sink_open(const char *path, struct tpd_sink *sink, struct tpd_error *error) TPD_CHECKED;
+enum tpd_status tpd_sink_write(struct tpd_sink *sink, const void *bytes, size_t count, struct tpd_error *error) TPD_CHECKED;
+/* Closes it, always: the file takes its place when `status` says that all of it was written, else nothing of it stays.
+ * Answers status, or why the file could not be made. */
+enum tpd_status tpd_sink_close(struct tpd_sink *sink, enum tpd_status status, struct tpd_error *error) TPD_CHECKED;
+
+/* All of it in one. */
+enum tpd_status tpd_file_write(const char *path, const void *bytes, size_t count, struct tpd_error *error) TPD_CHECKED;
 
 /* A bar on standard error, when that is a terminal and the work is large enough for somebody to wait. */
 struct tpd_progress {

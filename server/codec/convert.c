@@ -3,37 +3,51 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "server/codec/cell_respell.h"
 #include "server/codec/codec_internal.h"
 #include "server/codec/number.h"
 
-/* A cell that is well-formed text, but no value of the dtype. Names it, and where it lies in the body. is_word: it is no number
- * at all, so that another dtype would help as little. */
-static enum tpd_status fail_cell(const struct tpd_payload *payload, uint64_t index, bool is_word, enum tpd_dtype dtype,
-                                 const char *why, struct tpd_error *error) {
+static enum tpd_spelling spelling_of(enum tpd_codec_id format) {
+    return format == TPD_CODEC_JSON ? TPD_SPELLING_JSON : format == TPD_CODEC_MTX ? TPD_SPELLING_MARKET : TPD_SPELLING_PLAIN;
+}
+
+enum tpd_status tpd_cell_fail(const struct tpd_payload *payload, uint64_t index, enum tpd_status status, const char *what,
+                              struct tpd_error *error) {
     const struct tpd_cell *cells = (const struct tpd_cell *)(const void *)payload->items.data;
     const struct tpd_matrix *m = &payload->matrix;
-    uint64_t offset = cells[index].place >> 24, bytes = cells[index].place & TPD_CELL_BYTES_MOST, line = 1;
+    uint64_t offset = cells[index].place >> 24, bytes = cells[index].place & TPD_CELL_BYTES_MOST;
+    uint64_t row = payload->column_major ? index % m->rows : index / m->cols % m->rows;
+    uint64_t column = payload->column_major ? index / m->rows : index % m->cols;
     int shown = bytes > 40 ? 40 : (int)bytes;
-    char advice[64] = "ask for another dtype";
-    if (is_word)
-        (void)snprintf(advice, sizeof advice, "ask for %s, where cells stay as they are", tpd_codec_name(payload->format));
-    enum tpd_status status = tpd_fail_at(
-        error, TPD_OUT_OF_RANGE, offset, "row %" PRIu64 ", column %" PRIu64 " (from 0): '%.*s%s' %s for %s; correct it, or %s",
-        index / m->cols % m->rows, index % m->cols, shown, (const char *)payload->text.data + offset, bytes > 40 ? "..." : "",
-        why, tpd_dtype_name(dtype), advice);
-    const unsigned char *start = payload->text.data, *cell = start + offset;
-    for (const unsigned char *next; (next = memchr(start, '\n', (size_t)(cell - start))) != NULL; line++)
-        start = next + 1;
-    tpd_error_line(error, line, (uint64_t)(cell - start) + 1);
+    status = tpd_fail_at(error, status, offset, "row %" PRIu64 ", column %" PRIu64 " (from 0): '%.*s%s' %s", row, column, shown,
+                         (const char *)payload->text.data + offset, bytes > 40 ? "..." : "", what);
+    if (error != NULL)
+        tpd_text_place(error, payload->text.data, payload->text.data + offset);
     return status;
 }
 
-/* bool, int64, uint64 or float64: the first that holds every cell. */
+/* A cell that is well-formed text, but no value of the dtype. is_word: it is no number at all, so that another dtype would help
+ * as little. */
+static enum tpd_status fail_cell(const struct tpd_payload *payload, uint64_t index, bool is_word, enum tpd_dtype dtype,
+                                 const char *why, struct tpd_error *error) {
+    char what[160], advice[64] = "ask for another dtype";
+    if (is_word)
+        (void)snprintf(advice, sizeof advice, "ask for %s, where cells stay as they are", tpd_codec_name(payload->format));
+    (void)snprintf(what, sizeof what, "%s for %s; correct it, or %s", why, tpd_dtype_name(dtype), advice);
+    return tpd_cell_fail(payload, index, TPD_OUT_OF_RANGE, what, error);
+}
+
+/* bool, int64, uint64, float64 or complex128: the first that holds every cell. The first cell with a fraction settles it, and
+ * what is complex further on is found when it is read. */
 static enum tpd_dtype least_dtype(const struct tpd_payload *payload, uint64_t items) {
     const struct tpd_cell *cells = (const struct tpd_cell *)(const void *)payload->items.data;
+    enum tpd_spelling spelling = spelling_of(payload->format);
     unsigned seen = 0;
-    for (uint64_t i = 0; i < items && seen != TPD_NUMBER_REAL; i++)
-        seen |= tpd_number_class((const char *)payload->text.data + (cells[i].place >> 24), cells[i].place & TPD_CELL_BYTES_MOST);
+    for (uint64_t i = 0; i < items && (seen & (TPD_NUMBER_REAL | TPD_NUMBER_COMPLEX)) == 0; i++)
+        seen |= tpd_number_class(spelling, (const char *)payload->text.data + (cells[i].place >> 24),
+                                 cells[i].place & TPD_CELL_BYTES_MOST);
+    if ((seen & TPD_NUMBER_COMPLEX) != 0)
+        return TPD_DTYPE_COMPLEX128;
     if (seen == TPD_NUMBER_BOOL)
         return TPD_DTYPE_BOOL;
     if (seen == 0 || (seen & TPD_NUMBER_REAL) != 0)
@@ -43,32 +57,45 @@ static enum tpd_dtype least_dtype(const struct tpd_payload *payload, uint64_t it
     return (seen & TPD_NUMBER_SIGNED) == 0 ? TPD_DTYPE_UINT64 : TPD_DTYPE_FLOAT64;
 }
 
-static enum tpd_status cells_to_items(struct tpd_payload *payload, const struct tpd_encode_options *options,
-                                      struct tpd_error *error) {
-    uint64_t items = tpd_matrix_items(&payload->matrix), bytes;
-    struct tpd_matrix matrix = payload->matrix;
-    matrix.dtype = options->has_dtype                          ? options->dtype
-                   : payload->matrix.dtype != TPD_DTYPE_OPAQUE ? payload->matrix.dtype
-                                                               : least_dtype(payload, items);
-    matrix.itemsize = tpd_dtype_itemsize(matrix.dtype);
-    enum tpd_status status = tpd_matrix_bytes(&matrix, &bytes, error);
-    struct tpd_block block;
+/* Every cell as an item of that dtype, into a block of their own. *complex: a cell is none only because it is complex. */
+static enum tpd_status read_items(const struct tpd_payload *payload, struct tpd_memory *memory, struct tpd_matrix *matrix,
+                                  struct tpd_block *block, bool *is_complex, struct tpd_error *error) {
+    const struct tpd_cell *cells = (const struct tpd_cell *)(const void *)payload->items.data;
+    enum tpd_spelling spelling = spelling_of(payload->format);
+    uint64_t bytes, failed = 0;
+    const char *why = "";
+    matrix->itemsize = tpd_dtype_itemsize(matrix->dtype);
+    enum tpd_status status = tpd_matrix_bytes(matrix, &bytes, error);
     if (status == TPD_OK)
-        status = tpd_block_acquire(options->memory, (size_t)bytes, &block, error);
+        status = tpd_block_acquire(memory, (size_t)bytes, block, error);
     if (status != TPD_OK)
         return status;
-    const struct tpd_cell *cells = (const struct tpd_cell *)(const void *)payload->items.data;
-    unsigned char *out = block.data;
-    for (uint64_t i = 0; i < items; i++, out += matrix.itemsize) {
-        const char *why = "";
-        const char *text = (const char *)payload->text.data + (cells[i].place >> 24);
-        status = tpd_number_read(matrix.dtype, text, cells[i].place & TPD_CELL_BYTES_MOST, out, &why);
-        if (status != TPD_OK) {
-            status = fail_cell(payload, i, status == TPD_MALFORMED, matrix.dtype, why, error);
-            tpd_block_release(&block);
-            return status;
-        }
+    status = tpd_number_read_cells(spelling, matrix->dtype, payload->text.data, cells, tpd_matrix_items(matrix), block->data,
+                                   &failed, &why);
+    if (status == TPD_OK)
+        return TPD_OK;
+    tpd_block_release(block);
+    *is_complex = tpd_number_class(spelling, (const char *)payload->text.data + (cells[failed].place >> 24),
+                                   cells[failed].place & TPD_CELL_BYTES_MOST) == TPD_NUMBER_COMPLEX;
+    return fail_cell(payload, failed, status == TPD_MALFORMED, matrix->dtype, why, error);
+}
+
+static enum tpd_status cells_to_items(struct tpd_payload *payload, const struct tpd_encode_options *options,
+                                      struct tpd_error *error) {
+    struct tpd_matrix matrix = payload->matrix;
+    struct tpd_block block;
+    bool is_guess = !options->has_dtype && matrix.dtype == TPD_DTYPE_OPAQUE, is_complex = false;
+    if (options->has_dtype)
+        matrix.dtype = options->dtype;
+    else if (is_guess)
+        matrix.dtype = least_dtype(payload, tpd_matrix_items(&matrix));
+    enum tpd_status status = read_items(payload, options->memory, &matrix, &block, &is_complex, error);
+    if (is_complex && is_guess && matrix.dtype != TPD_DTYPE_COMPLEX128) {
+        matrix.dtype = TPD_DTYPE_COMPLEX128;
+        status = read_items(payload, options->memory, &matrix, &block, &is_complex, error);
     }
+    if (status != TPD_OK)
+        return status;
     tpd_payload_release(payload);
     payload->items = block;
     payload->matrix = matrix;
@@ -95,8 +122,8 @@ static void swap_bytes(struct tpd_payload *payload, uint64_t items) {
 /* Cells go out as they came, so a dtype would be ignored, and ignored in silence: but for the one that the body names itself,
  * and a complex one, which says that a cell is a pair. */
 static bool dtype_is_idle(const struct tpd_payload *payload, const struct tpd_encode_options *options) {
-    return options->has_dtype && tpd_dtype_kind(options->dtype) != TPD_KIND_COMPLEX &&
-           strcmp(payload->form.json_dtype, tpd_dtype_name(options->dtype)) != 0;
+    bool is_pair = payload->format == TPD_CODEC_JSON && tpd_dtype_kind(options->dtype) == TPD_KIND_COMPLEX;
+    return options->has_dtype && !is_pair && strcmp(payload->form.json_dtype, tpd_dtype_name(options->dtype)) != 0;
 }
 
 /* "npy or raw": the formats that can write that payload as it is. */
@@ -124,7 +151,13 @@ enum tpd_status tpd_payload_convert(struct tpd_payload *payload, enum tpd_codec_
         return tpd_fail(error, TPD_UNSUPPORTED,
                         "the items are %s and dtype asks for %s: binary items are moved, never converted; leave dtype out",
                         tpd_dtype_name(payload->matrix.dtype), tpd_dtype_name(options->dtype));
-    char formats[64];
+    if (ops->one_matrix && payload->matrix.batch != 1)
+        return tpd_fail(error, TPD_UNSUPPORTED,
+                        "the body is a batch of %" PRIu64
+                        " matrices and a %s file holds one; ask for npy or json, or send them one "
+                        "by one",
+                        payload->matrix.batch, tpd_codec_name(out));
+    char formats[128];
     bool fits = ops->takes(payload);
     if (fits && payload->cells && dtype_is_idle(payload, options))
         return tpd_fail(error, TPD_BAD_PARAMETER,
@@ -133,6 +166,8 @@ enum tpd_status tpd_payload_convert(struct tpd_payload *payload, enum tpd_codec_
                         tpd_dtype_name(options->dtype), tpd_codec_name(payload->format), tpd_codec_name(out));
     if (fits)
         return TPD_OK;
+    if (payload->cells && tpd_cells_can_respell(payload, out, options))
+        return tpd_cells_respell(payload, out, options, error);
     if (payload->cells) {
         enum tpd_status status = cells_to_items(payload, options, error);
         if (status != TPD_OK || ops->takes(payload))
@@ -147,6 +182,9 @@ enum tpd_status tpd_payload_convert(struct tpd_payload *payload, enum tpd_codec_
             error, TPD_UNSUPPORTED,
             "items of numpy type '%s' can't be turned into little-endian ones here; ask for %s, or send them little-endian",
             payload->form.npy_descr, takers(payload, formats, sizeof formats));
+    if (payload->matrix.dtype != TPD_DTYPE_OPAQUE)
+        return tpd_fail(error, TPD_UNSUPPORTED, "%s has no items of dtype %s; ask for %s", tpd_codec_name(out),
+                        tpd_dtype_name(payload->matrix.dtype), takers(payload, formats, sizeof formats));
     return tpd_fail(error, TPD_UNSUPPORTED,
                     "opaque items of %" PRIu32 " bytes can't be written as %s; name their dtype, or ask for %s",
                     payload->matrix.itemsize, tpd_codec_name(out), takers(payload, formats, sizeof formats));

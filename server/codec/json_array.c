@@ -61,7 +61,9 @@ enum tpd_status tpd_json_array(const struct tpd_json_scan *scan, const unsigned 
         } else {
             if (array->rank == 0)
                 array->rank = depth;
-            const unsigned char *end = tpd_json_scalar(scan, at);
+            const unsigned char *end = tpd_json_short_number(at);
+            if (end == NULL)
+                end = tpd_json_scalar(scan, at);
             if (end == NULL) {
                 status = scan->error->status;
                 goto fail;

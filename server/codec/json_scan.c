@@ -16,11 +16,7 @@ enum tpd_status tpd_json_fail(const struct tpd_json_scan *scan, enum tpd_status 
     if (ends)
         status = TPD_TRUNCATED;
     status = tpd_fail_at(scan->error, status, (uint64_t)(at - scan->text), "%s%s", ends ? "the body ends here: " : "", text);
-    uint64_t line = 1;
-    const unsigned char *start = scan->text;
-    for (const unsigned char *next; (next = memchr(start, '\n', (size_t)(at - start))) != NULL; line++)
-        start = next + 1;
-    tpd_error_line(scan->error, line, (uint64_t)(at - start) + 1);
+    tpd_text_place(scan->error, scan->text, at);
     return status;
 }
 

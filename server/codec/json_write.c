@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/codec/json_scan.h"
+#include "server/codec/cell_write.h"
 #include "server/codec/number.h"
 
 struct writer {
@@ -16,8 +16,6 @@ struct writer {
     uint64_t written, items; /* so far, and in all */
     bool nested, has_batch;
 };
-
-enum { COPY_BYTES = 16 }; /* a short cell is copied whole, with what follows it: both blocks have room behind */
 
 static size_t open_object(const struct writer *w, char *text, size_t room) {
     const struct tpd_form *form = &w->payload->form;
@@ -61,21 +59,21 @@ static enum tpd_status add(struct writer *w, const char *text, size_t bytes) {
     return TPD_OK;
 }
 
-static void add_cells(struct writer *w, uint64_t count) {
-    const struct tpd_cell *cells = (const struct tpd_cell *)(const void *)w->payload->items.data + w->written;
-    const unsigned char *text = w->payload->text.data;
-    unsigned char *to = w->block.data + w->block.bytes;
-    for (uint64_t i = 0; i < count; i++) {
-        const unsigned char *from = text + (cells[i].place >> 24);
-        size_t bytes = (size_t)(cells[i].place & TPD_CELL_BYTES_MOST);
-        if (bytes <= COPY_BYTES)
-            memcpy(to, from, COPY_BYTES);
-        else
-            memcpy(to, from, bytes);
-        to += bytes;
-        *to++ = ',';
-    }
-    w->block.bytes = (size_t)(to - w->block.data) - 1; /* the last comma */
+/* The rows of one matrix, each in brackets, with commas between them. Their size was counted. */
+static enum tpd_status add_cells(struct writer *w, uint64_t lines, uint64_t length) {
+    const struct tpd_cell_rows rows = {.text = w->payload->text.data,
+                                       .cells = (const struct tpd_cell *)(const void *)w->payload->items.data + w->written,
+                                       .rows = lines,
+                                       .cols = length,
+                                       .separator = ',',
+                                       .before = "[",
+                                       .behind = "],"};
+    if (lines == 0)
+        return TPD_OK;
+    unsigned char *end = tpd_cell_rows_write(&rows, w->block.data + w->block.bytes);
+    w->block.bytes = (size_t)(end - w->block.data) - 1; /* the last comma */
+    w->written += lines * length;
+    return TPD_OK;
 }
 
 /* Room for one more number, and for the punctuation that is still to come. Grows to what the numbers so far let expect. */
@@ -98,7 +96,7 @@ static enum tpd_status add_numbers(struct writer *w, uint64_t count, uint64_t ta
         if (status != TPD_OK)
             return status;
         char *to = (char *)w->block.data + w->block.bytes;
-        size_t bytes = tpd_number_write(m->dtype, item, w->options->nonfinite, to);
+        size_t bytes = tpd_number_write(TPD_SPELLING_JSON, m->dtype, item, w->options->nonfinite, to);
         if (bytes == 0)
             return tpd_fail(w->error, TPD_NONFINITE,
                             "row %" PRIu64 ", column %" PRIu64
@@ -116,28 +114,34 @@ static enum tpd_status add_numbers(struct writer *w, uint64_t count, uint64_t ta
 /* One array of count items. */
 static enum tpd_status add_line(struct writer *w, uint64_t count, uint64_t tail) {
     enum tpd_status status = add(w, "[", 1);
-    if (status == TPD_OK && count != 0 && w->payload->cells) {
-        add_cells(w, count);
-        w->written += count;
-    } else if (status == TPD_OK && count != 0) {
+    if (status == TPD_OK && count != 0)
         status = add_numbers(w, count, tail);
-    }
     return status == TPD_OK ? add(w, "]", 1) : status;
+}
+
+/* The arrays of one matrix. */
+static enum tpd_status add_lines(struct writer *w, uint64_t lines, uint64_t length, uint64_t tail) {
+    if (w->payload->cells)
+        return add_cells(w, lines, length);
+    enum tpd_status status = TPD_OK;
+    for (uint64_t r = 0; r < lines && status == TPD_OK; r++) {
+        if (r != 0)
+            status = add(w, ",", 1);
+        if (status == TPD_OK)
+            status = add_line(w, length, tail);
+    }
+    return status;
 }
 
 static enum tpd_status add_data(struct writer *w, uint64_t tail) {
     const struct tpd_matrix *m = &w->payload->matrix;
     if (!w->nested)
-        return add_line(w, w->items, tail);
+        return add_lines(w, 1, w->items, tail);
     enum tpd_status status = w->has_batch ? add(w, "[", 1) : TPD_OK;
     for (uint64_t b = 0; b < m->batch && status == TPD_OK; b++) {
         status = add(w, b != 0 ? ",[" : "[", b != 0 ? 2 : 1);
-        for (uint64_t r = 0; r < m->rows && status == TPD_OK; r++) {
-            if (r != 0)
-                status = add(w, ",", 1);
-            if (status == TPD_OK)
-                status = add_line(w, m->cols, tail);
-        }
+        if (status == TPD_OK)
+            status = add_lines(w, m->rows, m->cols, tail);
         if (status == TPD_OK)
             status = add(w, "]", 1);
     }
@@ -160,11 +164,9 @@ enum tpd_status tpd_json_write(struct tpd_payload *payload, const struct tpd_enc
                         "%" PRIu64 " x %" PRIu64 " rows are more JSON text than any memory holds; ask for a binary format",
                         payload->matrix.batch, payload->matrix.rows);
     /* Cells: the exact size. Numbers: room for the marks now, the numbers' own as they come. */
-    uint64_t bytes = head_bytes + marks + COPY_BYTES + 1;
+    uint64_t bytes = head_bytes + marks + 2; /* a comma behind the last row, and the brace */
     if (payload->cells) {
-        const struct tpd_cell *cells = (const struct tpd_cell *)(const void *)payload->items.data;
-        for (uint64_t i = 0; i < w.items; i++)
-            bytes += cells[i].place & TPD_CELL_BYTES_MOST;
+        bytes += tpd_cells_bytes((const struct tpd_cell *)(const void *)payload->items.data, (size_t)w.items);
     } else if (w.items != 0) {
         bytes += TPD_NUMBER_TEXT_MOST + 6 * (w.items - 1); /* few numbers are shorter: it grows once, or not at all */
     }

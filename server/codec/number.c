@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/codec/number_float.h"
+#include "server/codec/number_spelling.h"
 #include "server/codec/number_text.h"
 
 static const char WHY_WORD[] = "is no number";
@@ -14,13 +15,11 @@ static const char WHY_WHOLE[] = "is no whole number";
 static const char WHY_PAIR[] = "is no [re, im]";
 static const char WHY_INFINITE[] = "has no value of this dtype, which has no infinity";
 
-static bool is_word(const char *text, size_t bytes, const char *word) {
-    return bytes == strlen(word) && memcmp(text, word, bytes) == 0;
-}
-
+/* Begins like one; the readers look at the rest. ".5" is none in JSON, whose cells were looked at before. */
 static bool is_number(const char *text, size_t bytes) {
-    size_t sign = bytes > 0 && text[0] == '-';
-    return bytes > sign && text[sign] >= '0' && text[sign] <= '9';
+    size_t at = bytes > 0 && text[0] == '-';
+    at += bytes > at && text[at] == '.';
+    return bytes > at && text[at] >= '0' && text[at] <= '9';
 }
 
 /* A number with a point or an exponent may still be whole: 1.0, 1e3, 25e-1 is not. */
@@ -97,9 +96,11 @@ static bool is_tiny(const char *text, size_t bytes) {
     return d.first == NULL || d.point < 0;
 }
 
-static enum tpd_status read_special(enum tpd_dtype dtype, const char *text, size_t bytes, void *item, const char **why) {
-    bool nan = is_word(text, bytes, "null") || is_word(text, bytes, "\"NaN\""), negative = is_word(text, bytes, "\"-Infinity\"");
-    if (!nan && !negative && !is_word(text, bytes, "\"Infinity\"")) {
+static enum tpd_status read_special(enum tpd_spelling spelling, enum tpd_dtype dtype, const char *text, size_t bytes, void *item,
+                                    const char **why) {
+    enum tpd_word word = tpd_spelling_word(spelling, text, bytes);
+    bool nan = word == TPD_WORD_NAN || word == TPD_WORD_NULL, negative = word == TPD_WORD_MINUS_INFINITY;
+    if (!nan && !negative && word != TPD_WORD_INFINITY) {
         *why = WHY_WORD;
         return TPD_MALFORMED;
     }
@@ -120,9 +121,10 @@ static enum tpd_status read_special(enum tpd_dtype dtype, const char *text, size
     return TPD_OK;
 }
 
-static enum tpd_status read_float(enum tpd_dtype dtype, const char *text, size_t bytes, void *item, const char **why) {
+static enum tpd_status read_float(enum tpd_spelling spelling, enum tpd_dtype dtype, const char *text, size_t bytes, void *item,
+                                  const char **why) {
     if (!is_number(text, bytes))
-        return read_special(dtype, text, bytes, item, why);
+        return read_special(spelling, dtype, text, bytes, item, why);
     float single = 0;
     double wide = 0;
     bool is_single = dtype == TPD_DTYPE_FLOAT32;
@@ -150,83 +152,87 @@ static enum tpd_status read_float(enum tpd_dtype dtype, const char *text, size_t
     return TPD_OK;
 }
 
-static enum tpd_status read_complex(enum tpd_dtype dtype, const char *text, size_t bytes, void *item, const char **why) {
+static enum tpd_status read_complex(enum tpd_spelling spelling, enum tpd_dtype dtype, const char *text, size_t bytes, void *item,
+                                    const char **why) {
     enum tpd_dtype part = dtype == TPD_DTYPE_COMPLEX64 ? TPD_DTYPE_FLOAT32 : TPD_DTYPE_FLOAT64;
     uint32_t part_bytes = tpd_dtype_itemsize(part);
-    unsigned char *out = item;
-    if (bytes == 0 || text[0] != '[') { /* a real number */
-        memset(item, 0, 2 * part_bytes);
-        return read_float(part, text, bytes, item, why);
-    }
-    const char *at = text + 1, *end = text + bytes - 1, *comma = memchr(text, ',', bytes);
-    *why = WHY_PAIR;
-    if (bytes < 2 || *end != ']' || comma == NULL)
+    struct tpd_pair pair;
+    if (!tpd_spelling_pair(spelling, text, bytes, &pair)) {
+        *why = spelling == TPD_SPELLING_JSON ? WHY_PAIR : WHY_WORD;
         return TPD_MALFORMED;
-    for (int i = 0; i < 2; i++) {
-        const char *start = i == 0 ? at : comma + 1, *stop = i == 0 ? comma : end;
-        while (start < stop && strchr(" \t\r\n", *start) != NULL)
-            start++;
-        while (stop > start && strchr(" \t\r\n", stop[-1]) != NULL)
-            stop--;
-        enum tpd_status status = read_float(part, start, (size_t)(stop - start), out + (size_t)i * part_bytes, why);
-        if (status != TPD_OK)
-            return status;
     }
-    return TPD_OK;
+    memset(item, 0, 2 * part_bytes);
+    enum tpd_status status = TPD_OK;
+    if (pair.re != NULL)
+        status = read_float(spelling, part, pair.re, pair.re_bytes, item, why);
+    if (status == TPD_OK && pair.im != NULL)
+        status = read_float(spelling, part, pair.im, pair.im_bytes, (unsigned char *)item + part_bytes, why);
+    return status;
 }
 
-enum tpd_status tpd_number_read(enum tpd_dtype dtype, const char *text, size_t bytes, void *item, const char **why) {
+enum tpd_status tpd_number_read(enum tpd_spelling spelling, enum tpd_dtype dtype, const char *text, size_t bytes, void *item,
+                                const char **why) {
     uint32_t itemsize = tpd_dtype_itemsize(dtype);
     enum tpd_dtype_kind kind = tpd_dtype_kind(dtype);
+    if (spelling != TPD_SPELLING_JSON)
+        tpd_spelling_trim(&text, &bytes);
     if (kind == TPD_KIND_FLOAT)
-        return read_float(dtype, text, bytes, item, why);
+        return read_float(spelling, dtype, text, bytes, item, why);
     if (kind == TPD_KIND_COMPLEX)
-        return read_complex(dtype, text, bytes, item, why);
-    if (kind == TPD_KIND_BOOL && (is_word(text, bytes, "true") || is_word(text, bytes, "false"))) {
-        *(unsigned char *)item = text[0] == 't';
-        return TPD_OK;
-    }
+        return read_complex(spelling, dtype, text, bytes, item, why);
     if (!is_number(text, bytes)) {
-        bool null = is_word(text, bytes, "null");
-        *why = null ? WHY_NULL : WHY_WORD;
-        return null ? TPD_OUT_OF_RANGE : TPD_MALFORMED;
+        enum tpd_word word = tpd_spelling_word(spelling, text, bytes);
+        if (kind == TPD_KIND_BOOL && (word == TPD_WORD_TRUE || word == TPD_WORD_FALSE)) {
+            *(unsigned char *)item = word == TPD_WORD_TRUE;
+            return TPD_OK;
+        }
+        bool is_value =
+            word == TPD_WORD_NULL || word == TPD_WORD_NAN || word == TPD_WORD_INFINITY || word == TPD_WORD_MINUS_INFINITY;
+        *why = is_value ? WHY_NULL : WHY_WORD;
+        return is_value ? TPD_OUT_OF_RANGE : TPD_MALFORMED;
     }
     if (kind == TPD_KIND_SIGNED)
         return read_signed(itemsize, text, bytes, item, why);
     return read_unsigned(kind == TPD_KIND_BOOL ? 1 : UINT64_MAX >> (64 - 8 * itemsize), itemsize, text, bytes, item, why);
 }
 
-enum tpd_number_class tpd_number_class(const char *text, size_t bytes) {
+enum tpd_number_class tpd_number_class(enum tpd_spelling spelling, const char *text, size_t bytes) {
     int64_t small;
     uint64_t large;
-    if (is_word(text, bytes, "true") || is_word(text, bytes, "false"))
-        return TPD_NUMBER_BOOL;
+    if (spelling != TPD_SPELLING_JSON)
+        tpd_spelling_trim(&text, &bytes);
     if (tpd_text_read_int64(text, bytes, &small) == TPD_TEXT_OK)
         return small < 0 ? TPD_NUMBER_SIGNED : TPD_NUMBER_SMALL;
-    return tpd_text_read_uint64(text, bytes, &large) == TPD_TEXT_OK ? TPD_NUMBER_LARGE : TPD_NUMBER_REAL;
+    if (tpd_text_read_uint64(text, bytes, &large) == TPD_TEXT_OK)
+        return TPD_NUMBER_LARGE;
+    if (is_number(text, bytes) && text[bytes - 1] >= '0' && text[bytes - 1] <= '9')
+        return TPD_NUMBER_REAL;
+    enum tpd_word word = tpd_spelling_word(spelling, text, bytes);
+    if (word == TPD_WORD_TRUE || word == TPD_WORD_FALSE)
+        return TPD_NUMBER_BOOL;
+    double item[2];
+    const char *why;
+    struct tpd_pair pair;
+    bool is_pair = word == TPD_WORD_NONE && spelling == TPD_SPELLING_PLAIN && tpd_spelling_pair(spelling, text, bytes, &pair) &&
+                   pair.im != NULL && read_complex(spelling, TPD_DTYPE_COMPLEX128, text, bytes, item, &why) == TPD_OK;
+    return is_pair ? TPD_NUMBER_COMPLEX : TPD_NUMBER_REAL;
 }
 
-/* Text that says "float": a whole number gets its ".0". */
-static size_t with_point(char *text, size_t bytes) {
-    if (memchr(text, '.', bytes) != NULL || memchr(text, 'e', bytes) != NULL)
-        return bytes;
-    memcpy(text + bytes, ".0", 2);
-    return bytes + 2;
-}
-
-static size_t write_nonfinite(double value, enum tpd_nonfinite nonfinite, char *text) {
-    if (nonfinite == TPD_NONFINITE_ERROR)
+static size_t write_nonfinite(enum tpd_spelling spelling, double value, enum tpd_nonfinite nonfinite, char *text) {
+    static const char *const json[] = {"\"NaN\"", "\"Infinity\"", "\"-Infinity\""}, *const plain[] = {"nan", "inf", "-inf"};
+    int which = isnan(value) ? 0 : value > 0 ? 1 : 2;
+    const char *word = spelling == TPD_SPELLING_JSON ? json[which] : plain[which];
+    if (spelling == TPD_SPELLING_JSON && nonfinite == TPD_NONFINITE_NULL)
+        word = "null";
+    if (nonfinite == (spelling == TPD_SPELLING_JSON ? TPD_NONFINITE_ERROR : TPD_NONFINITE_NULL) &&
+        spelling != TPD_SPELLING_MARKET)
         return 0;
-    const char *word = nonfinite == TPD_NONFINITE_NULL ? "null"
-                       : isnan(value)                  ? "\"NaN\""
-                       : value < 0                     ? "\"-Infinity\""
-                                                       : "\"Infinity\"";
     memcpy(text, word, strlen(word));
     return strlen(word);
 }
 
 /* Fewest digits whose nearest narrow value is this one: at most 5, as float16 asks for. */
-static size_t write_narrow(enum tpd_dtype dtype, uint32_t bits, double value, char *text) {
+static double shortest_narrow(enum tpd_dtype dtype, uint32_t bits, double value) {
     double shortest = value;
     for (int decimals = 0; decimals < 5; decimals++) {
         char digits[16];
@@ -234,50 +240,88 @@ static size_t write_narrow(enum tpd_dtype dtype, uint32_t bits, double value, ch
         uint32_t back;
         if (tpd_text_read_double(digits, bytes, &shortest) == TPD_TEXT_OK &&
             tpd_float_narrow(dtype, shortest, digits, bytes, &back) && back == bits)
-            return tpd_text_write_double(shortest, text);
+            return shortest;
     }
-    return tpd_text_write_double(value, text);
+    return value;
 }
 
-static size_t write_float(enum tpd_dtype dtype, const void *item, enum tpd_nonfinite nonfinite, char *text) {
-    float single = 0;
+static double widen(enum tpd_dtype dtype, const void *item, uint32_t *bits) {
+    float single;
     double wide;
-    uint32_t bits = 0;
+    *bits = 0;
+    if (dtype == TPD_DTYPE_FLOAT64) {
+        memcpy(&wide, item, sizeof wide);
+        return wide;
+    }
     if (dtype == TPD_DTYPE_FLOAT32) {
         memcpy(&single, item, sizeof single);
-        wide = (double)single;
-    } else if (dtype == TPD_DTYPE_FLOAT64) {
-        memcpy(&wide, item, sizeof wide);
-    } else {
-        memcpy(&bits, item, tpd_dtype_itemsize(dtype));
-        wide = tpd_float_widen(dtype, bits);
+        return (double)single;
     }
-    if (!isfinite(wide))
-        return write_nonfinite(wide, nonfinite, text);
-    if (dtype == TPD_DTYPE_FLOAT32)
-        return with_point(text, tpd_text_write_float(single, text));
-    if (dtype == TPD_DTYPE_FLOAT64)
-        return with_point(text, tpd_text_write_double(wide, text));
-    return with_point(text, write_narrow(dtype, bits, wide, text));
+    memcpy(bits, item, tpd_dtype_itemsize(dtype));
+    return tpd_float_widen(dtype, *bits);
 }
 
-size_t tpd_number_write(enum tpd_dtype dtype, const void *item, enum tpd_nonfinite nonfinite, char *text) {
+static size_t write_float(enum tpd_spelling spelling, enum tpd_dtype dtype, const void *item, enum tpd_nonfinite nonfinite,
+                          char *text) {
+    uint32_t bits;
+    double wide = widen(dtype, item, &bits);
+    if (!isfinite(wide))
+        return write_nonfinite(spelling, wide, nonfinite, text);
+    /* Text that says "float": a whole number gets its ".0". */
+    if (dtype == TPD_DTYPE_FLOAT32)
+        return tpd_text_write_real_float((float)wide, text);
+    if (dtype != TPD_DTYPE_FLOAT64)
+        wide = shortest_narrow(dtype, bits, wide);
+    return tpd_text_write_real_double(wide, text);
+}
+
+/* PLAIN is as numpy prints it: (1+2j), (-0-1.5j), (nan+infj). */
+static size_t write_complex(enum tpd_spelling spelling, enum tpd_dtype dtype, const void *item, enum tpd_nonfinite nonfinite,
+                            char *text) {
+    enum tpd_dtype part = dtype == TPD_DTYPE_COMPLEX64 ? TPD_DTYPE_FLOAT32 : TPD_DTYPE_FLOAT64;
+    const void *parts[2] = {item, (const char *)item + tpd_dtype_itemsize(part)};
+    char *at = text;
+    if (spelling != TPD_SPELLING_MARKET)
+        *at++ = spelling == TPD_SPELLING_JSON ? '[' : '(';
+    for (int i = 0; i < 2; i++) {
+        uint32_t bits;
+        double wide = widen(part, parts[i], &bits);
+        if (i == 1 && spelling == TPD_SPELLING_PLAIN) {
+            if (!signbit(wide) || isnan(wide))
+                *at++ = '+';
+        } else if (i == 1) {
+            *at++ = spelling == TPD_SPELLING_JSON ? ',' : ' ';
+        }
+        size_t bytes;
+        if (spelling == TPD_SPELLING_PLAIN)
+            bytes = !isfinite(wide)             ? write_nonfinite(spelling, wide, TPD_NONFINITE_STRING, at)
+                    : part == TPD_DTYPE_FLOAT32 ? tpd_text_write_float((float)wide, at)
+                                                : tpd_text_write_double(wide, at);
+        else
+            bytes = write_float(spelling, part, parts[i], nonfinite, at);
+        if (bytes == 0)
+            return 0;
+        at += bytes;
+    }
+    if (spelling == TPD_SPELLING_PLAIN)
+        *at++ = 'j';
+    if (spelling != TPD_SPELLING_MARKET)
+        *at++ = spelling == TPD_SPELLING_JSON ? ']' : ')';
+    return (size_t)(at - text);
+}
+
+size_t tpd_number_write(enum tpd_spelling spelling, enum tpd_dtype dtype, const void *item, enum tpd_nonfinite nonfinite,
+                        char *text) {
     uint32_t itemsize = tpd_dtype_itemsize(dtype);
     uint64_t value = 0;
     switch (tpd_dtype_kind(dtype)) {
     case TPD_KIND_FLOAT:
-        return write_float(dtype, item, nonfinite, text);
-    case TPD_KIND_COMPLEX: {
-        enum tpd_dtype part = dtype == TPD_DTYPE_COMPLEX64 ? TPD_DTYPE_FLOAT32 : TPD_DTYPE_FLOAT64;
-        text[0] = '[';
-        size_t re = write_float(part, item, nonfinite, text + 1);
-        text[1 + re] = ',';
-        size_t im = write_float(part, (const char *)item + itemsize / 2, nonfinite, text + 2 + re);
-        text[2 + re + im] = ']';
-        return re != 0 && im != 0 ? re + im + 3 : 0;
-    }
+        return write_float(spelling, dtype, item, nonfinite, text);
+    case TPD_KIND_COMPLEX:
+        return write_complex(spelling, dtype, item, nonfinite, text);
     case TPD_KIND_BOOL: {
-        const char *word = *(const unsigned char *)item != 0 ? "true" : "false";
+        bool is_true = *(const unsigned char *)item != 0;
+        const char *word = spelling == TPD_SPELLING_MARKET ? (is_true ? "1" : "0") : (is_true ? "true" : "false");
         memcpy(text, word, strlen(word));
         return strlen(word);
     }

@@ -20,9 +20,13 @@ enum tpd_text tpd_text_read_float(const char *text, size_t bytes, float *value);
 enum tpd_text tpd_text_read_int64(const char *text, size_t bytes, int64_t *value);
 enum tpd_text tpd_text_read_uint64(const char *text, size_t bytes, uint64_t *value);
 
-/* Shortest text that reads back as the same value; at most 24 bytes, no NUL. Finite values only. */
+enum { TPD_TEXT_MOST = 24 };
+/* Shortest text that reads back as the same value, no NUL; as many as TPD_TEXT_MOST bytes may be written. Finite values only. */
 size_t tpd_text_write_double(double value, char *text);
 size_t tpd_text_write_float(float value, char *text);
+/* The same with ".0" behind a whole number that has no exponent: text that says "float". Up to TPD_TEXT_MOST + 2. */
+size_t tpd_text_write_real_double(double value, char *text);
+size_t tpd_text_write_real_float(float value, char *text);
 size_t tpd_text_write_int64(int64_t value, char *text);
 size_t tpd_text_write_uint64(uint64_t value, char *text);
 /* d.ddde-dd with that many digits behind the point, correctly rounded; at most decimals + 10 bytes. */

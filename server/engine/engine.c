@@ -191,7 +191,7 @@ enum tpd_status tpd_engine_check_need(struct tpd_engine *engine, const struct tp
     enum tpd_status status = tpd_matrix_bytes(matrix, &bytes, error);
     if (status != TPD_OK)
         return status;
-    bool is_relabel = column_major || tpd_matrix_is_relabel(matrix);
+    bool is_relabel = column_major != tpd_codec_at(job->format_out)->column_major || tpd_matrix_is_relabel(matrix);
     uint64_t need = is_relabel ? bytes : 2 * bytes, budget = tpd_host_pool_budget(engine->pool); /* bytes < 2^63 */
     *need_bytes = need;
     if (need > budget)

@@ -164,7 +164,9 @@ static bool is_worth_it(const struct tpd_arriving *arriving, uint64_t bytes) {
 static void begin(struct tpd_engine *engine, struct tpd_job *job, const struct tpd_arriving *arriving) {
     struct tpd_choice choice;
     uint64_t bytes;
+    /* A format that is written by columns gets its rows by relabelling. */
     if (tpd_matrix_bytes(&arriving->matrix, &bytes, NULL) != TPD_OK || !is_worth_it(arriving, bytes) ||
+        tpd_codec_at(job->format_out)->column_major ||
         tpd_engine_choose(engine, job, &arriving->matrix, &choice, NULL) != TPD_OK || choice.slot == NULL ||
         !choice.slot->seat.has_thread)
         return;

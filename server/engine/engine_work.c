@@ -81,6 +81,11 @@ static enum tpd_status after_loss(struct tpd_engine *engine, struct tpd_job *job
     return tpd_fail(&job->error, TPD_DEVICE_FAULT, "device %s was lost while it held the job: %s", choice->slot->info.id, reason);
 }
 
+/* The matrix that the items are when they are read as rows. */
+static struct tpd_matrix as_rows(const struct tpd_payload *payload) {
+    return payload->column_major ? tpd_matrix_transposed(&payload->matrix) : payload->matrix;
+}
+
 /* Payload in, transposed payload out; the input's block goes back as soon as it was read. */
 static enum tpd_status move_items(struct tpd_engine *engine, struct tpd_job *job, const struct tpd_choice *choice,
                                   uint64_t bytes) {
@@ -96,7 +101,7 @@ static enum tpd_status move_items(struct tpd_engine *engine, struct tpd_job *job
     if (status != TPD_OK)
         return status;
     struct tpd_task task = {
-        .matrix = payload->matrix,
+        .matrix = as_rows(payload),
         .in = payload->items.data,
         .out = out.data,
         .pinned = payload->items.pinned && out.pinned,
@@ -118,15 +123,18 @@ static enum tpd_status move_items(struct tpd_engine *engine, struct tpd_job *job
     return TPD_OK;
 }
 
-/* Items in column-major order are, row-major, the transpose already; so are a single row, a single column and nothing. */
+/* Items in column-major order are, row-major, the transpose already, and row-major ones are it for a format that is written by
+ * columns; so are a single row, a single column and nothing. */
 static enum tpd_status choose(struct tpd_engine *engine, struct tpd_job *job) {
     const struct tpd_payload *payload = &job->payload;
     if (job->early != NULL) {
         job->choice = tpd_early_choice(job->early);
         return TPD_OK;
     }
-    bool is_relabel = payload->column_major || tpd_matrix_is_relabel(&payload->matrix);
-    enum tpd_status status = tpd_engine_choose(engine, job, is_relabel ? NULL : &payload->matrix, &job->choice, &job->error);
+    bool by_columns = tpd_codec_at(job->format_out)->column_major;
+    bool is_relabel = payload->column_major != by_columns || tpd_matrix_is_relabel(&payload->matrix);
+    struct tpd_matrix matrix = as_rows(payload);
+    enum tpd_status status = tpd_engine_choose(engine, job, is_relabel ? NULL : &matrix, &job->choice, &job->error);
     if (is_relabel)
         job->choice.slot = NULL;
     return status;
@@ -145,7 +153,7 @@ static enum tpd_status transpose(struct tpd_engine *engine, struct tpd_job *job)
         job->strategy_name = "relabel";
     }
     payload->matrix = tpd_matrix_transposed(&payload->matrix);
-    payload->column_major = false;
+    payload->column_major = tpd_codec_at(job->format_out)->column_major;
     return TPD_OK;
 }
 

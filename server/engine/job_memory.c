@@ -65,7 +65,7 @@ static enum tpd_status expect(struct tpd_memory *self, uint64_t bytes, const str
     enum tpd_status status = tpd_engine_check_need(memory->engine, job, matrix, column_major, &need, error);
     if (status != TPD_OK)
         return status;
-    if (job->format_out == TPD_CODEC_JSON) /* beside the items: their text, and at times the smaller block that it outgrew */
+    if (tpd_codec_at(job->format_out)->text) /* beside the items: their text, and at times the smaller block that it outgrew */
         need = larger(need, plus(bytes, times(tpd_matrix_items(matrix), 2 * (uint64_t)matrix->itemsize + 11)));
     want(memory, need);
     return TPD_OK;

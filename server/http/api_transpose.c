@@ -86,6 +86,8 @@ static enum tpd_status check_early(struct tpd_exchange *request) {
 }
 
 static enum tpd_status open_decoder(struct tpd_exchange *request) {
+    request->decode.has_out = true;
+    request->decode.out = request->job.format_out;
     return tpd_codec_at(request->job.format_in)->open(&request->decode, &request->job.decoder, &request->refusal);
 }
 
@@ -104,7 +106,6 @@ enum tpd_status tpd_transpose_begin(struct tpd_exchange *request) {
     struct tpd_http *http = request->http;
     struct tpd_job *job = &request->job;
     struct tpd_error *error = &request->refusal;
-    const char *encoding = request->head.content_encoding;
     memcpy(job->device, "auto", sizeof "auto");
     job->tile = config->tile;
     job->done = job_done;
@@ -112,9 +113,8 @@ enum tpd_status tpd_transpose_begin(struct tpd_exchange *request) {
     enum tpd_status status = tpd_strategy_find(config->strategy, &job->strategy, error);
     if (status == TPD_OK)
         status = choose_input(request);
-    if (status == TPD_OK && encoding != NULL && strcasecmp(encoding, "identity") != 0)
-        status =
-            tpd_fail(error, TPD_UNSUPPORTED_TYPE, "Content-Encoding %.40s is not undone here: send the body as it is", encoding);
+    if (status == TPD_OK)
+        status = tpd_encoding_begin(request);
     if (status == TPD_OK)
         status = tpd_query_read(request);
     if (status == TPD_OK)
@@ -125,9 +125,10 @@ enum tpd_status tpd_transpose_begin(struct tpd_exchange *request) {
         status = read_digests(request);
     if (status == TPD_OK)
         status = check_early(request);
-    request->decode.has_content_bytes = request->has_content_bytes;
+    request->decode.has_content_bytes = request->has_content_bytes && request->unpacker == NULL;
     request->decode.content_bytes = request->content_bytes;
     request->decode.body_most_bytes = config->max_body_bytes;
+    request->decode.table.cells_most = config->max_cells;
     request->decode.memory = tpd_engine_job_memory(http->world->engine, job);
     job->encode.memory = request->decode.memory;
     job->encode.has_dtype = request->decode.has_dtype;
@@ -157,8 +158,12 @@ static enum tpd_status decide(struct tpd_exchange *request) {
 }
 
 enum tpd_status tpd_transpose_push(struct tpd_exchange *request, const char *bytes, size_t count) {
-    if (request->check_digest)
+    if (request->check_digest) /* of the body as it was sent */
         sha256_update(&request->sha, count, (const uint8_t *)bytes);
+    return tpd_encoding_push(request, bytes, count);
+}
+
+enum tpd_status tpd_transpose_take(struct tpd_exchange *request, const unsigned char *bytes, size_t count) {
     if (request->sniffing) {
         size_t taken = sizeof request->first - request->first_bytes;
         if (taken > count)
@@ -180,11 +185,11 @@ enum tpd_status tpd_transpose_push(struct tpd_exchange *request, const char *byt
 
 static enum tpd_status complete(struct tpd_exchange *request) {
     request->job.stage_ns[TPD_STAGE_RECEIVE] = tpd_clock_ns() - request->begin_ns;
-    if (request->sniffing) {
-        enum tpd_status status = decide(request);
-        if (status != TPD_OK)
-            return status;
-    }
+    enum tpd_status status = tpd_encoding_end(request);
+    if (status == TPD_OK && request->sniffing)
+        status = decide(request);
+    if (status != TPD_OK)
+        return status;
     if (request->check_digest) {
         unsigned char digest[SHA256_DIGEST_SIZE];
         sha256_digest(&request->sha, sizeof digest, digest);
@@ -198,6 +203,8 @@ static enum tpd_status complete(struct tpd_exchange *request) {
 /* In the thread that did the job: the request is ours again. Nothing of it may be touched once the connection is resumed. */
 static void job_done(struct tpd_job *job) {
     struct tpd_exchange *request = job->owner;
+    if (job->status == TPD_OK)
+        tpd_encoding_pack(request);
     if (request->want_digest && job->status == TPD_OK) {
         struct sha256_ctx sha;
         unsigned char digest[SHA256_DIGEST_SIZE];
@@ -264,7 +271,7 @@ enum MHD_Result tpd_api_transpose(struct tpd_exchange *request) {
     if (status != TPD_OK)
         return refuse(request, status);
     struct tpd_engine *engine = request->http->world->engine;
-    if (!tpd_engine_is_small(engine, &request->job, request->received_bytes)) {
+    if (!tpd_engine_is_small(engine, &request->job, request->plain_bytes)) {
         request->is_complete = true;
         return MHD_YES;
     }

@@ -66,6 +66,7 @@ static const struct {
     {"Host", FIELD(host), FIELD(hosts), NONE},
     {"Content-Type", FIELD(content_type), NONE, NONE},
     {"Content-Encoding", FIELD(content_encoding), NONE, FIELD(joined[TPD_LIST_ENCODING])},
+    {"Accept-Encoding", FIELD(accept_encoding), NONE, FIELD(joined[TPD_LIST_ACCEPT_ENCODING])},
     {"Accept", FIELD(accept), NONE, FIELD(joined[TPD_LIST_ACCEPT])},
     {"Content-Digest", FIELD(content_digest), NONE, FIELD(joined[TPD_LIST_DIGEST])},
     {"Want-Content-Digest", FIELD(want_digest), NONE, FIELD(joined[TPD_LIST_WANT_DIGEST])},

@@ -14,6 +14,7 @@
 #include <nettle/sha2.h>
 #include <pthread.h>
 
+#include "server/pack/pack.h"
 #include "transposed/http.h"
 
 enum {
@@ -122,10 +123,17 @@ enum tpd_handoff { TPD_HANDOFF_NONE, TPD_HANDOFF_INLINE, TPD_HANDOFF_RUNNING, TP
 
 /* The request headers that anybody here reads. Borrowed from MHD until the request completes, but for lists that came in pieces.
  */
-enum tpd_head_list { TPD_LIST_ACCEPT, TPD_LIST_ENCODING, TPD_LIST_DIGEST, TPD_LIST_WANT_DIGEST, TPD_LIST_COUNT };
+enum tpd_head_list {
+    TPD_LIST_ACCEPT,
+    TPD_LIST_ACCEPT_ENCODING,
+    TPD_LIST_ENCODING,
+    TPD_LIST_DIGEST,
+    TPD_LIST_WANT_DIGEST,
+    TPD_LIST_COUNT
+};
 struct tpd_head {
-    const char *content_type, *content_encoding, *accept, *content_digest, *want_digest, *request_id, *traceparent, *host,
-        *expect;
+    const char *content_type, *content_encoding, *accept_encoding, *accept, *content_digest, *want_digest, *request_id,
+        *traceparent, *host, *expect;
     const char *content_length, *transfer_encoding;
     unsigned content_lengths, transfer_encodings, hosts;
     bool ambiguous;
@@ -154,7 +162,9 @@ struct tpd_exchange {
     /* The body. */
     bool has_body, has_content_bytes;
     uint64_t content_bytes, received_bytes;
-    uint64_t refused_at; /* bytes that had come when the body was refused */
+    uint64_t refused_at;         /* bytes that had come when the body was refused */
+    uint64_t plain_bytes;        /* of a transpose's, behind its packing */
+    struct tpd_packer *unpacker; /* owned; NULL but while a packed body arrives */
 
     /* A transpose. */
     bool is_transpose, sniffing, check_digest, want_digest, is_complete;
@@ -174,6 +184,7 @@ struct tpd_exchange {
     /* From here on a worker's while the handoff says RUNNING or ABANDONED; tpd_connections_abandon() copies what is before. */
     struct tpd_job job;
     char digest_text[TPD_DIGEST_TEXT_BYTES];
+    enum tpd_packing packing_out; /* what the answer is packed with */
     _Atomic int handoff;
 };
 
@@ -233,6 +244,14 @@ void tpd_head_identify(struct tpd_exchange *request);
 void tpd_head_fini(struct tpd_head *head);
 /* Digits alone, no overflow. */
 bool tpd_parse_uint(const char *text, uint64_t *value);
+
+/* encoding.c: the body's packing is found and undone; the answer gets the one that the client likes best. */
+enum tpd_status tpd_encoding_begin(struct tpd_exchange *request);
+enum tpd_status tpd_encoding_push(struct tpd_exchange *request, const void *bytes, size_t count);
+enum tpd_status tpd_encoding_end(struct tpd_exchange *request);
+void tpd_encoding_pack(struct tpd_exchange *request);
+/* api_transpose.c: bytes of the body as the format has them. */
+enum tpd_status tpd_transpose_take(struct tpd_exchange *request, const unsigned char *bytes, size_t count);
 
 /* query.c: the parameters of a transpose into decode and job. */
 enum tpd_status tpd_query_read(struct tpd_exchange *request);

@@ -75,13 +75,39 @@ static enum tpd_status read_nonfinite(struct tpd_exchange *r, const char *value)
     return tpd_fail(&r->refusal, TPD_BAD_PARAMETER, "nonfinite=%.40s is not one of error, null, string", value);
 }
 
+static enum tpd_status read_tensor(struct tpd_exchange *r, const char *value) {
+    enum tpd_status status = tpd_tensor_name(value, r->decode.tensor, &r->refusal);
+    memcpy(r->job.encode.tensor, r->decode.tensor, sizeof r->job.encode.tensor);
+    return status;
+}
+
+static enum tpd_status read_delimiter(struct tpd_exchange *r, const char *value) {
+    enum tpd_status status = tpd_table_option_parse("delimiter", value, &r->decode.table, &r->refusal);
+    r->job.encode.has_delimiter = status == TPD_OK;
+    r->job.encode.delimiter = r->decode.table.delimiter;
+    return status;
+}
+
+static enum tpd_status read_quotes(struct tpd_exchange *r, const char *value) {
+    return tpd_table_option_parse("quotes", value, &r->decode.table, &r->refusal);
+}
+
+static enum tpd_status read_ragged(struct tpd_exchange *r, const char *value) {
+    return tpd_table_option_parse("ragged", value, &r->decode.table, &r->refusal);
+}
+
+static enum tpd_status read_filler(struct tpd_exchange *r, const char *value) {
+    return tpd_table_option_parse("filler", value, &r->decode.table, &r->refusal);
+}
+
 static const struct {
     const char *name;
     enum tpd_status (*read)(struct tpd_exchange *request, const char *value);
 } parameters[] = {
-    {"rows", read_rows},   {"cols", read_cols},         {"batch", read_batch},
-    {"dtype", read_dtype}, {"itemsize", read_itemsize}, {"strategy", read_strategy},
-    {"tile", read_tile},   {"device", read_device},     {"nonfinite", read_nonfinite},
+    {"rows", read_rows},           {"cols", read_cols},           {"batch", read_batch},   {"dtype", read_dtype},
+    {"itemsize", read_itemsize},   {"strategy", read_strategy},   {"tile", read_tile},     {"device", read_device},
+    {"nonfinite", read_nonfinite}, {"delimiter", read_delimiter}, {"quotes", read_quotes}, {"ragged", read_ragged},
+    {"filler", read_filler},       {"tensor", read_tensor},
 };
 enum { PARAMETERS = sizeof parameters / sizeof parameters[0] };
 
@@ -113,8 +139,8 @@ static enum MHD_Result read_one(void *self, enum MHD_ValueKind kind, const char 
     if (i == PARAMETERS)
         reading->status =
             tpd_fail(error, TPD_BAD_PARAMETER,
-                     "the parameter \"%.60s\" is unknown: rows, cols, batch, dtype, itemsize, strategy, tile, device and "
-                     "nonfinite are taken",
+                     "the parameter \"%.60s\" is unknown: rows, cols, batch, dtype, itemsize, strategy, tile, device, nonfinite, "
+                     "delimiter, quotes, ragged, filler and tensor are taken",
                      key);
     else
         reading->status = check_once(&reading->seen, i, key, value, error);

@@ -156,6 +156,9 @@ enum MHD_Result tpd_reply_answer(struct tpd_exchange *request) {
     add(response, "Transposed-Dtype", job->cells ? "text" : tpd_dtype_name(in->dtype));
     add(response, "Transposed-Strategy", job->strategy_name != NULL ? job->strategy_name : "none");
     add(response, "Transposed-Device", job->device_id[0] != '\0' ? job->device_id : "none");
+    add(response, "Vary", "Accept-Encoding");
+    if (request->packing_out != TPD_PACKING_NONE)
+        add(response, "Content-Encoding", tpd_packing_name(request->packing_out));
     if (request->want_digest)
         add(response, "Content-Digest", request->digest_text);
     request->status = TPD_OK;

@@ -24,6 +24,7 @@ void tpd_request_free(struct tpd_exchange *request) {
     if (request == NULL)
         return;
     tpd_head_fini(&request->head);
+    tpd_packer_close(request->unpacker);
     tpd_job_fini(&request->job);
     tpd_buf_fini(&request->body);
     tpd_free(request);
@@ -341,6 +342,7 @@ void tpd_request_completed(void *listener, struct MHD_Connection *mhd, void **co
     log_request(request, &record, aborted);
     atomic_fetch_sub_explicit(&request->http->in_flight, 1, memory_order_release);
     tpd_head_fini(&request->head);
+    tpd_packer_close(request->unpacker);
     tpd_job_fini(&request->job);
     tpd_buf_fini(&request->body);
     clear(request, connection);

@@ -153,6 +153,7 @@ class Daemon:
 
 
 NPY, JSON, RAW = "application/x-npy", "application/json", "application/octet-stream"
+CSV, TSV, MTX, SAFETENSORS = "text/csv", "text/tab-separated-values", "text/x-matrix-market", "application/x-safetensors"
 
 
 def transpose_bytes(data, rows, cols, itemsize, batch=1):

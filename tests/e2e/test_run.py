@@ -1,6 +1,7 @@
 """test_run.py -- the subcommands that need no daemon: run, devices, strategies, version, help, completion, man."""
 import json
 import os
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -62,7 +63,7 @@ class Run(unittest.TestCase):
             (["run", "-", "--device", "cuda:99"], b"[[1]]", 1, [b"cuda:99"]),
             (["run", "-", "--device", "gpu"], b"[[1]]", 2, [b"gpu", b"transposed devices"]),
             (["run", "-", "--device", "auto:1"], b"[[1]]", 2, [b"auto:1"]),
-            (["run", "-", "-o", self.path("b.csv")], b"[[1]]", 2, [b"b.csv", b"--to", b"npy"]),
+            (["run", "-", "-o", self.path("b.xls")], b"[[1]]", 2, [b"b.xls", b"--to", b"npy"]),
             (["run", "-", "-o", "--to", "npy"], b"[[1]]", 2, [b"-o needs a value"]),
             (["completion", "zsh"], b"", 2, [b"zsh"]),
             (["man", "extra"], b"", 2, [b"extra"]),
@@ -77,6 +78,27 @@ class Run(unittest.TestCase):
                 for word in words:
                     self.assertIn(word, done.stderr)
                 self.assertEqual(done.stdout, b"")
+
+    def test_conversions(self):
+        """A file of text is mapped, and becomes numbers: of every size about a page, and through a pipe the same."""
+        for size in (4, 4079, 4080, 4095, 4096, 4097, 8192, 70000):
+            text = "".join(f"{i % 10}.5\n" for i in range(size // 4 - 1)) + "0" * (size % 4) + "7.5\n"
+            values = [float(line) for line in text.split()]
+            source = self.write("n.csv", text.encode())
+            run_binary("run", source, "-o", self.path("n.npy"))
+            header, data = read_npy(self.read("n.npy"))
+            self.assertEqual(header["shape"], (1, len(values)))
+            self.assertEqual(struct.unpack(f"<{len(values)}d", data), tuple(values))
+            self.assertEqual(run_binary("run", "-", "--from", "csv", "--to", "npy", input=text.encode()).stdout, self.read("n.npy"))
+            run_binary("run", self.path("n.npy"), "-o", self.path("n.mtx"))
+            self.assertEqual(self.read("n.mtx").split(b"\n")[:2], [b"%%MatrixMarket matrix array real general", f"{len(values)} 1".encode()])
+            run_binary("run", self.path("n.mtx"), "-o", self.path("n.safetensors"), "--tensor", "w")
+            self.assertEqual(run_binary("run", self.path("n.safetensors"), "--to", "csv").stdout.decode(), "".join(f"{v}\n" for v in values))
+        done = run_binary("run", self.path("n.safetensors"), "--tensor", "other", expect=1)
+        self.assertIn(b"it has w", done.stderr)
+        done = run_binary("run", self.write("w.csv", b"1,2\n3,four\n"), "--to", "npy", expect=1)
+        self.assertIn(b"'four' is no number", done.stderr)
+        self.assertIn(b"line 2, column 3", done.stderr)
 
     def test_a_suffix_of_no_format(self):
         source = self.write("m.npy", npy(self.data, (37, 53)))
@@ -133,7 +155,7 @@ class Run(unittest.TestCase):
         self.assertIn(b"--max-body-bytes", run_binary("serve", "--help").stdout)
         script = run_binary("completion").stdout
         for typed, offered in [("serve --max-b", "--max-body-bytes"), ("serve --log-level ''", "error warn info debug"), ("serve --log-level = w", "warn"),
-                               ("serve --strategy sw", "swapped swizzled"), ("run --to ''", "npy json raw"), ("run --to = n", "npy"), ("run --to =", "npy json raw"),
+                               ("serve --strategy sw", "swapped swizzled"), ("run --to ''", "npy json csv tsv mtx safetensors raw"), ("run --to = n", "npy"), ("run --to =", "npy json csv tsv mtx safetensors raw"),
                                ("run --device c", "cuda cpu"), ("run --dtype bf", "bfloat16"), ("run --nonfinite ''", "error null string"), ("help st", "strategies"),
                                ("run a.npy --verb", "--verbose"), ("se", "serve"), ("run --rows ''", "")]:
             words = subprocess.run(["bash", "-c", f"{script.decode()}\nCOMP_WORDS=(transposed {typed})\nCOMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))\n_transposed\n"

@@ -3,7 +3,7 @@
 import pathlib
 
 HERE = pathlib.Path(__file__).parent
-FRONT = {"json": b"\x01", "npy": b"\x0f"}
+FRONT = {"json": b"\x01", "npy": b"\x0f", "mtx": b"\x05", "safetensors": b"\x03"}
 for name, front in FRONT.items():
     folder = HERE / "corpus" / name
     folder.mkdir(parents=True, exist_ok=True)
@@ -24,7 +24,8 @@ TEXTS = {
                "device D\nhost\nat 0\ncrossover 0 0 0 0 0 0\n", "transposed-tuning 1\ndevice X\nend 0000000000000000\n", "transposed-tuning 2\n",
                "device D\nhost\nat 1\ncrossover 1 2 3 4 5 99999999999999999999\n", "device E\n", "root:x:0:0\n"],
     "number": ["\x09" + "1.5", "\x0c" + "5e-324", "\x05" + "65504", "\x06" + "1e38", "\x0d" + "[1,-2.5]", "\x02" + "255", "\x0a" + "-1e18", "\x00true",
-               "\x0f" + "448", "\x10" + '"-Infinity"', "\x0bnull", "\x05" + "0.000061005353927612305"],
+               "\x0f" + "448", "\x10" + '"-Infinity"', "\x0bnull", "\x05" + "0.000061005353927612305",
+               "\x1d" + "-inf", "\x1e" + "(1.5-2e3j)", "\x1d" + '" +12.5"', "\x1a" + "4294967295", "\x2f" + "1 -2.5", "\x2e" + "nan", "\x1d" + "123456789.0123456", "\x1b-9223372036854775808"],
 }
 for name, texts in TEXTS.items():
     folder = HERE / "corpus" / name

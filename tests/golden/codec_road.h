@@ -28,20 +28,21 @@ static inline enum tpd_status codec_road_decode(enum tpd_codec_id in, const stru
     return status;
 }
 
-/* In place of the engine. */
-static inline enum tpd_status codec_road_transpose(struct tpd_payload *payload, struct tpd_memory *memory,
+/* In place of the engine. `by_columns`: the answer's format is written so. */
+static inline enum tpd_status codec_road_transpose(struct tpd_payload *payload, bool by_columns, struct tpd_memory *memory,
                                                    struct tpd_error *error) {
-    if (!payload->column_major && payload->items.bytes != 0) { /* no items: nothing to move, however many rows */
+    struct tpd_matrix lies = payload->column_major ? tpd_matrix_transposed(&payload->matrix) : payload->matrix;
+    if (payload->column_major == by_columns && payload->items.bytes != 0) { /* no items: nothing to move, however many rows */
         struct tpd_block out;
         enum tpd_status status = tpd_block_acquire(memory, payload->items.bytes, &out, error);
         if (status != TPD_OK)
             return status;
-        tpd_transpose_ref(&payload->matrix, payload->items.data, out.data);
+        tpd_transpose_ref(&lies, payload->items.data, out.data);
         tpd_block_release(&payload->items);
         payload->items = out;
     }
     payload->matrix = tpd_matrix_transposed(&payload->matrix);
-    payload->column_major = false;
+    payload->column_major = by_columns;
     return TPD_OK;
 }
 
@@ -49,12 +50,15 @@ static inline enum tpd_status codec_road(enum tpd_codec_id in, enum tpd_codec_id
                                          const struct tpd_encode_options *encode, const void *body, size_t bytes, size_t piece,
                                          struct tpd_matrix *matrix, struct tpd_encoded *answer, struct tpd_error *error) {
     struct tpd_payload payload = {0};
+    struct tpd_decode_options options = *decode;
+    options.has_out = true;
+    options.out = out;
     memset(answer, 0, sizeof *answer);
-    enum tpd_status status = codec_road_decode(in, decode, body, bytes, piece, &payload, error);
+    enum tpd_status status = codec_road_decode(in, &options, body, bytes, piece, &payload, error);
     if (status == TPD_OK)
         status = tpd_payload_convert(&payload, out, encode, error);
     if (status == TPD_OK)
-        status = codec_road_transpose(&payload, encode->memory, error);
+        status = codec_road_transpose(&payload, tpd_codec_at(out)->column_major, encode->memory, error);
     if (status == TPD_OK)
         status = tpd_codec_at(out)->encode(&payload, encode, answer, error);
     if (matrix != NULL)

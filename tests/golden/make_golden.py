@@ -287,3 +287,60 @@ for slug, what, body, params in [
     ("unsupported", "opaque-to-json", b"1234", "rows=1&cols=1&itemsize=4&to=json"), ("nonfinite", "to-json", b"\x00\x00\xc0\x7f", "rows=1&cols=1&to=json"),
 ]:
     put(REFUSE, f"{slug}--raw-{what}.raw", body, params)
+
+# --- delimited text ---
+
+tables = {
+    "plain": ("a,b,c\n1,2,3\n", "a,1\nb,2\nc,3\n"),
+    "open": ("a,b,c\n1,2,3", "a,1\nb,2\nc,3"),
+    "letters": ("1.10,9007199254740993,1e400\n 1,-0,+5 \n", "1.10, 1\n9007199254740993,-0\n1e400,+5 \n"),
+    "crlf": ("a,b\r\n1,2\r\n", "a,1\r\nb,2\r\n"),
+    "crlf_open": ("a,b\r\n1,2", "a,1\r\nb,2"),
+    "mixed_ends": ("a,b\r\n1,2\n3,4\r\n", "a,1,3\r\nb,2,4\r\n"),
+    "quotes": ('"a,1","b ""x""",c\n1,"2\n2","\r\n"\n', '"a,1",1\n"b ""x""","2\n2"\nc,"\r\n"\n'),
+    "inner_quotes": ('5" pipe,6" pipe\na"b"c,""\n', '5" pipe,a"b"c\n6" pipe,""\n'),
+    "bom": (b"\xef\xbb\xbfa,b\n1,2\n", b"\xef\xbb\xbfa,1\nb,2\n"),
+    "utf8": ("\u03b1,\u00df\n\U0001f600,x\n", "\u03b1,\U0001f600\n\u00df,x\n"),
+    "latin1": (b"\xe9,b\n\xff,d\n", b"\xe9,\xff\nb,d\n"),
+    "empty_cells": (",,\n,x,\n", ",\n,x\n,\n"),
+    "one_column": ("a\n\nb\n", "a,,b\n"),
+    "one_row": ("a,,b\n", "a\n\nb\n"),
+    "row_open": ("a,b,", "a\nb\n\n"),
+    "one_cell": ("x", "x"),
+    "blank": ("\n", "\n"),
+    "nothing": ("", ""),
+    "nul": (b"a\x00,b\n1,2\n", b"a\x00,1\nb,2\n"),
+    "semicolon": ("a;b\n1,5;2,5\n", "a;1,5\nb;2,5\n"),
+    "quotes_off": ('"a,b\n1,2"\n', '"a,1\nb,2"\n'),
+    "pad": ("a,b,c\n1\n\n", "a,1,NA\nb,NA,NA\nc,NA,NA\n".replace("a,1,NA", "a,1,")),
+    "long": ("x" * 70 + "," + '"' + "y" * 70 + '"' + "\n1,2\n", "x" * 70 + ",1\n" + '"' + "y" * 70 + '"' + ",2\n"),
+    "wide": (",".join(map(str, range(300))) + "\n" + ",".join(f'"{i}"' for i in range(300)) + "\n", "".join(f'{i},"{i}"\n' for i in range(300))),
+}
+params = {"semicolon": "delimiter=semicolon", "quotes_off": "quotes=off", "pad": "ragged=pad&filler=NA"}
+for name, (given, wanted) in tables.items():
+    put(HERE, f"csv_{name}.in.csv", given, params.get(name, ""))
+    put(HERE, f"csv_{name}.out.csv", wanted)
+put(HERE, "tsv_plain.in.tsv", "a\tb,c\n1\t2\n")
+put(HERE, "tsv_plain.out.tsv", "a\t1\nb,c\t2\n")
+put(HERE, "tsv_to_csv.in.tsv", 'a\tb,c\n5", wide\t"2,2"\n')
+put(HERE, "tsv_to_csv.out.csv", 'a,"5"", wide"\n"b,c","2,2"\n')
+put(HERE, "csv_to_tsv.in.csv", 'a,"b,c"\n1\t,2\n')
+put(HERE, "csv_to_tsv.out.tsv", 'a\t"1\t"\n"b,c"\t2\n')
+
+
+def bad_csv(slug, what, text, params=""):
+    put(REFUSE, f"{slug}--csv-{what}.csv", text, params)
+
+
+for what, text in {"short": "a,b\n1\n", "long": "a,b\n1,2,3\n", "blank-line": "a,b\n\n1,2\n", "blank-end": "a,b\n1,2\n\n", "last": "a,b\n1,2\n3"}.items():
+    bad_csv("ragged", what, text)
+for what, text in {"behind-quote": '"a"b,c\n', "behind-quote-cr": '"a"\rb,c\n', "cr": "a\r,b\n", "cr-cr": "a,b\r\r\n", "cr-end": "a,b\r", "quote-cr-end": '"a"\r'}.items():
+    bad_csv("malformed", what, text)
+for what, text in {"open-quote": 'a,"b\n1,2\n', "open-quotes": '"', "open-doubled": '"a""'}.items():
+    bad_csv("truncated", what, text)
+bad_csv("unsupported", "utf16", b"\xff\xfea\x00")
+bad_csv("unsupported", "utf16-be", b"\xfe\xff\x00a")
+bad_csv("shape-mismatch", "query", "a,b\n", "rows=2")
+bad_csv("too-large", "body", "a,b,c,d,e\n", "most=8")
+bad_csv("bad-parameter", "filler-delimiter", "a,b\n1\n", "ragged=pad&filler=a,b")
+bad_csv("bad-parameter", "dtype-idle", "1,2\n", "dtype=int8")

@@ -58,18 +58,18 @@ START_TEST(written_and_read_back) {
     static unsigned char bytes[3000001];
     struct stat about;
     tpd_random_fill(bytes, sizeof bytes, 11);
-    ck_assert_ok(tpd_sink_write("new", bytes, sizeof bytes, &error), error);
+    ck_assert_ok(tpd_file_write("new", bytes, sizeof bytes, &error), error);
     expect("new", bytes, sizeof bytes);
     /* An old file keeps its mode, and a link stays a link. */
     ck_assert_int_eq(chmod("new", 0640), 0);
     ck_assert_int_eq(symlink("new", "link"), 0);
-    ck_assert_ok(tpd_sink_write("link", bytes + 1, 5, &error), error);
+    ck_assert_ok(tpd_file_write("link", bytes + 1, 5, &error), error);
     expect("new", bytes + 1, 5);
     ck_assert_int_eq(stat("new", &about), 0);
     ck_assert_int_eq(about.st_mode & 07777, 0640);
     ck_assert_int_eq(lstat("link", &about), 0);
     ck_assert(S_ISLNK(about.st_mode));
-    ck_assert_ok(tpd_sink_write("empty", bytes, 0, &error), error);
+    ck_assert_ok(tpd_file_write("empty", bytes, 0, &error), error);
     expect("empty", bytes, 0);
     ck_assert_uint_eq(count_files(), 3);
 }
@@ -78,10 +78,10 @@ END_TEST
 START_TEST(a_failed_write_leaves_the_old_file) {
     static unsigned char bytes[200000];
     struct rlimit limit = {100000, 100000};
-    ck_assert_ok(tpd_sink_write("old", "old", 3, &error), error);
+    ck_assert_ok(tpd_file_write("old", "old", 3, &error), error);
     (void)signal(SIGXFSZ, SIG_IGN);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    ck_assert_int_eq(tpd_sink_write("old", bytes, sizeof bytes, &error), TPD_IO);
+    ck_assert_int_eq(tpd_file_write("old", bytes, sizeof bytes, &error), TPD_IO);
     ck_assert_ptr_nonnull(strstr(error.text, "old"));
     ck_assert_ptr_nonnull(strstr(error.text, strerror(EFBIG)));
     expect("old", "old", 3);
@@ -93,10 +93,10 @@ START_TEST(what_is_no_file_is_named) {
     struct tpd_source source;
     ck_assert_int_eq(tpd_source_open("absent", &source, &error), TPD_IO);
     ck_assert_ptr_nonnull(strstr(error.text, "absent"));
-    ck_assert_int_eq(tpd_sink_write("no/such/folder", "x", 1, &error), TPD_IO);
+    ck_assert_int_eq(tpd_file_write("no/such/folder", "x", 1, &error), TPD_IO);
     ck_assert_ptr_nonnull(strstr(error.text, "no/such/folder"));
-    ck_assert_ok(tpd_sink_write("/dev/null", "x", 1, &error), error);
-    ck_assert_int_eq(tpd_sink_write("/dev/full", "x", 1, &error), TPD_IO);
+    ck_assert_ok(tpd_file_write("/dev/null", "x", 1, &error), error);
+    ck_assert_int_eq(tpd_file_write("/dev/full", "x", 1, &error), TPD_IO);
     ck_assert_ptr_nonnull(strstr(error.text, strerror(ENOSPC)));
 }
 END_TEST
@@ -108,7 +108,7 @@ START_TEST(a_closed_pipe_is_an_error) {
     (void)close(ends[0]);
     int saved = dup(STDOUT_FILENO);
     ck_assert_int_ge(dup2(ends[1], STDOUT_FILENO), 0);
-    enum tpd_status status = tpd_sink_write("-", "x", 1, &error);
+    enum tpd_status status = tpd_file_write("-", "x", 1, &error);
     ck_assert_int_ge(dup2(saved, STDOUT_FILENO), 0);
     ck_assert_int_eq(status, TPD_IO);
     ck_assert_ptr_nonnull(strstr(error.text, strerror(EPIPE)));

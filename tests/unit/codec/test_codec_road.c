@@ -33,7 +33,7 @@ static void chain(enum tpd_dtype dtype, uint64_t batch, uint64_t rows, uint64_t 
         char text[TPD_NUMBER_TEXT_MOST];
         do
             tpd_random_fill(in.data + at, matrix.itemsize, seed++);
-        while (tpd_number_write(dtype, in.data + at, TPD_NONFINITE_ERROR, text) == 0);
+        while (tpd_number_write(TPD_SPELLING_JSON, dtype, in.data + at, TPD_NONFINITE_ERROR, text) == 0);
         if (dtype == TPD_DTYPE_BOOL)
             in.data[at] &= 1;
     }

@@ -8,9 +8,9 @@ enum { LENGTH_MOST = 40 };
 
 /* The token, then pad, in a buffer whose end is guarded. Answers how many bytes were taken, or -1 and where it failed. */
 static int scan(const unsigned char *token, size_t bytes, size_t misalign, struct tpd_error *error) {
-    struct tpd_guarded guarded = tpd_guarded_make(bytes + TPD_JSON_PAD, misalign);
+    struct tpd_guarded guarded = tpd_guarded_make(bytes + TPD_TEXT_PAD, misalign);
     memcpy(guarded.data, token, bytes);
-    memset(guarded.data + bytes, 0, TPD_JSON_PAD);
+    memset(guarded.data + bytes, 0, TPD_TEXT_PAD);
     struct tpd_json_scan s = {guarded.data, guarded.data + bytes, error};
     const unsigned char *end = tpd_json_scalar(&s, guarded.data);
     int taken = end != NULL ? (int)(end - guarded.data) : -1;

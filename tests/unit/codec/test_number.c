@@ -9,7 +9,7 @@
 
 static enum tpd_status read_text(enum tpd_dtype dtype, const char *text, void *item) {
     const char *why = NULL;
-    enum tpd_status status = tpd_number_read(dtype, text, strlen(text), item, &why);
+    enum tpd_status status = tpd_number_read(TPD_SPELLING_JSON, dtype, text, strlen(text), item, &why);
     ck_assert_msg(status == TPD_OK || why != NULL, "%s: no reason", text);
     return status;
 }
@@ -19,12 +19,12 @@ static void there_and_back(enum tpd_dtype dtype, const void *item) {
     unsigned char back[16];
     const char *why = "";
     uint32_t itemsize = tpd_dtype_itemsize(dtype);
-    size_t bytes = tpd_number_write(dtype, item, TPD_NONFINITE_ERROR, text);
+    size_t bytes = tpd_number_write(TPD_SPELLING_JSON, dtype, item, TPD_NONFINITE_ERROR, text);
     ck_assert_uint_ge(bytes, 1);
     ck_assert_uint_le(bytes, TPD_NUMBER_TEXT_MOST);
     memset(back, 0xa5, sizeof back);
-    ck_assert_msg(tpd_number_read(dtype, text, bytes, back, &why) == TPD_OK, "%s '%.*s': %s", tpd_dtype_name(dtype), (int)bytes,
-                  text, why);
+    ck_assert_msg(tpd_number_read(TPD_SPELLING_JSON, dtype, text, bytes, back, &why) == TPD_OK, "%s '%.*s': %s",
+                  tpd_dtype_name(dtype), (int)bytes, text, why);
     ck_assert_msg(memcmp(back, item, itemsize) == 0, "%s '%.*s' reads back as other bits", tpd_dtype_name(dtype), (int)bytes,
                   text);
     if (itemsize < 16)
@@ -43,8 +43,8 @@ START_TEST(test_narrow_all) {
                 there_and_back(narrow[t], &bits);
                 finite++;
             } else {
-                ck_assert_uint_eq(tpd_number_write(narrow[t], &bits, TPD_NONFINITE_ERROR, text), 0);
-                ck_assert_uint_ne(tpd_number_write(narrow[t], &bits, TPD_NONFINITE_STRING, text), 0);
+                ck_assert_uint_eq(tpd_number_write(TPD_SPELLING_JSON, narrow[t], &bits, TPD_NONFINITE_ERROR, text), 0);
+                ck_assert_uint_ne(tpd_number_write(TPD_SPELLING_JSON, narrow[t], &bits, TPD_NONFINITE_STRING, text), 0);
             }
         }
         static const int wanted[] = {65536 - 2048, 65536 - 256, 254, 248};
@@ -103,7 +103,7 @@ START_TEST(test_wide_random) {
             memcpy(wide, item, sizeof wide);
             memcpy(single, item, sizeof single);
             char text[TPD_NUMBER_TEXT_MOST];
-            if (tpd_number_write(dtypes[t], item, TPD_NONFINITE_ERROR, text) != 0)
+            if (tpd_number_write(TPD_SPELLING_JSON, dtypes[t], item, TPD_NONFINITE_ERROR, text) != 0)
                 there_and_back(dtypes[t], item);
             else
                 ck_assert(!isfinite(wide[0]) || !isfinite(wide[1]) || !isfinite(single[0]) || !isfinite(single[1]));
@@ -198,7 +198,7 @@ START_TEST(test_texts) {
                       tpd_status_slug(status));
         if (status != TPD_OK)
             continue;
-        size_t bytes = tpd_number_write(cases[i].dtype, item, TPD_NONFINITE_ERROR, text);
+        size_t bytes = tpd_number_write(TPD_SPELLING_JSON, cases[i].dtype, item, TPD_NONFINITE_ERROR, text);
         const char *wanted = cases[i].written != NULL ? cases[i].written : cases[i].text;
         bool same = bytes == strlen(wanted) && memcmp(text, wanted, bytes) == 0;
         bool with_point =
@@ -218,12 +218,12 @@ START_TEST(test_nonfinite) {
             unsigned char item[16];
             char text[TPD_NUMBER_TEXT_MOST];
             ck_assert_int_eq(read_text(dtypes[t], words[w], item), TPD_OK);
-            ck_assert_uint_eq(tpd_number_write(dtypes[t], item, TPD_NONFINITE_ERROR, text), 0);
-            size_t bytes = tpd_number_write(dtypes[t], item, TPD_NONFINITE_STRING, text);
+            ck_assert_uint_eq(tpd_number_write(TPD_SPELLING_JSON, dtypes[t], item, TPD_NONFINITE_ERROR, text), 0);
+            size_t bytes = tpd_number_write(TPD_SPELLING_JSON, dtypes[t], item, TPD_NONFINITE_STRING, text);
             const char *wanted = words[w == 3 ? 0 : w];
             ck_assert_uint_eq(bytes, strlen(wanted));
             ck_assert_mem_eq(text, wanted, bytes);
-            ck_assert_uint_eq(tpd_number_write(dtypes[t], item, TPD_NONFINITE_NULL, text), 4);
+            ck_assert_uint_eq(tpd_number_write(TPD_SPELLING_JSON, dtypes[t], item, TPD_NONFINITE_NULL, text), 4);
         }
     unsigned char item = 0;
     ck_assert_int_eq(read_text(TPD_DTYPE_FLOAT8_E4M3, "null", &item), TPD_OK);

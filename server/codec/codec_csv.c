@@ -1,0 +1,39 @@
+/* codec_csv.c -- tables of text with a comma between cells, or with the delimiter that the request names. See delimited.h. */
+#include "server/codec/delimited.h"
+
+enum { DELIMITER = ',' };
+
+/* Text that begins like nothing else may be anything: a table is read where something says that it is one. */
+static bool csv_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options) {
+    (void)head;
+    (void)head_bytes;
+    (void)options;
+    return false;
+}
+
+static enum tpd_status csv_open(const struct tpd_decode_options *options, struct tpd_decoder **decoder, struct tpd_error *error) {
+    return tpd_table_decoder_open(options, DELIMITER, decoder, error);
+}
+
+static enum tpd_status csv_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
+    enum tpd_status status = tpd_table_finish(decoder, payload, error);
+    payload->format = TPD_CODEC_CSV;
+    return status;
+}
+
+static enum tpd_status csv_encode(struct tpd_payload *payload, const struct tpd_encode_options *options,
+                                  struct tpd_encoded *encoded, struct tpd_error *error) {
+    return tpd_table_encode(payload, TPD_CODEC_CSV, DELIMITER, options, encoded, error);
+}
+
+const struct tpd_codec_ops tpd_codec_ops_CSV = {
+    .one_matrix = true,
+    .text = true,
+    .sniff = csv_sniff,
+    .open = csv_open,
+    .push = tpd_table_push,
+    .finish = csv_finish,
+    .close = tpd_table_close,
+    .takes = tpd_table_takes,
+    .encode = csv_encode,
+};

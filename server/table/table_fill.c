@@ -1,0 +1,260 @@
+/* table_fill.c -- the second reading of one chunk: an index of a band of rows, transposed by the CPU's back end, and its cells
+ * gathered to their places.
+ *
+ * A band is as many rows as leave text, index and transposed index in the second-level cache. What one of its columns has is
+ * put together in a small buffer and leaves it in one piece: the places lie a row of the answer apart.
+ */
+#include <string.h>
+
+#include "server/codec/cell_write.h"
+#include "server/table/table_internal.h"
+#include "transposed/alloc.h"
+
+enum {
+    STEP_BYTES = 4 << 20, /* of the text, that comes and goes at a time */
+    AHEAD = 2,            /* columns: their places, which lie far apart, are asked for before they are written */
+    AHEAD_BYTES = 10,     /* of a cell, about */
+    RUN_CELLS = 256,      /* of a column, at a time */
+    RUN_BYTES = RUN_CELLS * (TPD_CELL_COPY + 1) + TPD_CELL_COPY
+};
+
+struct filler {
+    struct tpd_table_work *work;
+    struct tpd_chunk *chunk;
+    struct tpd_cursor cursor;
+    struct tpd_cell_batch batch;
+    struct tpd_cell *band, *turned; /* the panel's columns of the band, before and after */
+    uint64_t row;                   /* the band's first, of the chunk's */
+    uint64_t forgotten;             /* the text before is not needed any more */
+};
+
+/* Bytes for column c's row in the answer; the panel may want only a part of them. */
+static void put(const struct filler *f, uint64_t c, const void *bytes, size_t count) {
+    const struct tpd_table_work *work = f->work;
+    uint64_t at = f->chunk->places[c], low = 0, high = count;
+    f->chunk->places[c] += count;
+    if (work->panel.is_part) {
+        low = at < work->panel.low ? work->panel.low - at : 0;
+        high = at < work->panel.high ? work->panel.high - at : 0;
+        high = high < count ? high : count;
+        if (low >= high)
+            return;
+        at -= work->panel.low; /* wraps round where low makes up for it */
+    }
+    memcpy(work->out + (work->starts[c] + at + low), (const unsigned char *)bytes + low, (size_t)(high - low));
+}
+
+/* One column of the band. */
+static void gather(const struct filler *f, uint64_t c, const struct tpd_cell *cells, size_t count, bool is_last) {
+    const struct tpd_table_form *form = &f->work->form;
+    const unsigned char *text = f->cursor.window.text;
+    unsigned char run[RUN_BYTES];
+    for (size_t from = 0; from < count; from += RUN_CELLS) {
+        size_t used = 0, end = count - from < RUN_CELLS ? count : from + RUN_CELLS;
+        for (size_t i = from; i < end; i++) {
+            const unsigned char *cell = text + tpd_cell_offset(cells[i]);
+            size_t bytes = tpd_cell_bytes(cells[i]);
+            if (bytes <= TPD_CELL_COPY) {
+                memcpy(run + used, cell, TPD_CELL_COPY);
+                used += bytes;
+            } else {
+                put(f, c, run, used);
+                put(f, c, cell, bytes);
+                used = 0;
+            }
+            run[used++] = form->delimiter;
+        }
+        if (is_last && end == count) {
+            memcpy(run + used - 1, &"\r\n"[!form->crlf], 2);
+            used += form->crlf;
+        }
+        put(f, c, run, used);
+    }
+}
+
+/* rows x cols cells, the first of them in column `first` of the table. */
+static enum tpd_status turn_and_gather(struct filler *f, const struct tpd_cell *band, uint64_t rows, uint64_t first,
+                                       uint64_t cols) {
+    struct tpd_table_work *work = f->work;
+    const struct tpd_cell *turned = band;
+    if (rows == 0 || cols == 0)
+        return TPD_OK;
+    if (rows != 1 && cols != 1) {
+        struct tpd_task task = {
+            .matrix = {.rows = rows, .cols = cols, .batch = 1, .itemsize = sizeof *band, .dtype = TPD_DTYPE_OPAQUE},
+            .in = band,
+            .out = f->turned,
+            .strategy = TPD_STRATEGY_AUTO};
+        struct tpd_outcome outcome;
+        enum tpd_status status = work->backend->run(work->device, &task, &outcome, &f->chunk->error);
+        if (status != TPD_OK)
+            return status;
+        turned = f->turned;
+    }
+    bool is_last = f->chunk->first_row + f->row + rows == work->rows;
+    const size_t ahead = (size_t)rows * AHEAD_BYTES;
+    for (uint64_t c = 0; c < cols; c++) {
+        if (c + AHEAD < cols && !work->panel.is_part) {
+            const unsigned char *next = work->out + work->starts[first + c + AHEAD] + f->chunk->places[first + c + AHEAD];
+            for (size_t i = 0; i < ahead && i < RUN_BYTES; i += 64)
+                __builtin_prefetch(next + i, 1);
+        }
+        gather(f, first + c, turned + c * rows, (size_t)rows, is_last);
+    }
+    return TPD_OK;
+}
+
+static struct tpd_cell missing(const struct filler *f) {
+    const struct tpd_window *window = &f->cursor.window;
+    return tpd_cell_of((uint64_t)(window->filler - window->text), f->work->filler_bytes);
+}
+
+/* Rows of a batch of whole rows: the panel's columns of them side by side, short rows filled up. */
+static const struct tpd_cell *pack(struct filler *f) {
+    const struct tpd_panel *panel = &f->work->panel;
+    const uint64_t width = panel->end - panel->first;
+    if (width == f->work->cols && !f->work->pad)
+        return f->batch.cells;
+    struct tpd_cell *to = f->band;
+    uint32_t from = 0;
+    for (uint32_t i = 0; i < f->batch.rows; i++) {
+        uint64_t have = f->batch.row_ends[i] - from;
+        uint64_t end = have < panel->end ? have : panel->end, take = end > panel->first ? end - panel->first : 0;
+        memcpy(to, f->batch.cells + from + panel->first, (size_t)take * sizeof *to);
+        for (uint64_t c = take; c < width; c++)
+            to[c] = missing(f);
+        to += width;
+        from = f->batch.row_ends[i];
+    }
+    return f->band;
+}
+
+static void fetch(const struct filler *f, uint64_t at) {
+    const uint64_t ahead = 2 * STEP_BYTES, end = f->chunk->end;
+    tpd_window_fetch(&f->work->whole, at, end - at < ahead ? end : at + ahead);
+}
+
+/* All of the chunk's text before `at` was read. */
+static void pass(struct filler *f, uint64_t from, uint64_t at) {
+    tpd_table_advance(f->work, at - from);
+    if (!f->work->forgets || at - f->forgotten < STEP_BYTES)
+        return;
+    tpd_window_forget(&f->work->whole, f->forgotten, at);
+    f->forgotten = at;
+    fetch(f, at);
+}
+
+/* Bands of whole rows, as many as a batch holds. */
+static enum tpd_status fill_bands(struct filler *f) {
+    const struct tpd_table_work *work = f->work;
+    const uint32_t rows_most = (uint32_t)(TPD_BATCH_CELLS / (work->cols != 0 ? work->cols : 1));
+    enum tpd_status status = TPD_OK;
+    while (status == TPD_OK && f->row < f->chunk->rows) {
+        const unsigned char *bad;
+        uint64_t from = f->cursor.at;
+        status = tpd_cursor_scan(&f->cursor, f->chunk->end, rows_most, &f->batch, &bad, &f->chunk->error);
+        if (status != TPD_OK)
+            return status;
+        if (f->batch.rows == 0) { /* the window ends within the row: the next one begins with it, or is larger */
+            if (f->cursor.window.from == from)
+                f->cursor.window.most *= 2;
+            tpd_window_close(&f->cursor.window);
+            f->cursor.at = from;
+            continue;
+        }
+        uint32_t whole = f->batch.row_ends[f->batch.rows - 1];
+        if (whole < f->batch.count)
+            f->cursor.at = tpd_cursor_place(&f->cursor, tpd_cell_behind(&f->cursor.scan, f->batch.cells[whole - 1]));
+        status = turn_and_gather(f, pack(f), f->batch.rows, work->panel.first, work->panel.end - work->panel.first);
+        f->row += f->batch.rows;
+        pass(f, from, f->cursor.at);
+    }
+    return status;
+}
+
+/* Rows side by side, all of them in view, or one alone. */
+struct strip {
+    uint64_t at[TPD_TABLE_STRIP_ROWS]; /* where each row goes on; UINT64_MAX: it has no more */
+    const uint64_t *row_at;
+    uint64_t rows;
+    uint64_t first, width; /* columns */
+    uint64_t low, high;    /* of these, the panel's */
+};
+
+static void aim(struct strip *s, const struct tpd_panel *panel, uint64_t width) {
+    s->width = width;
+    s->low = s->first > panel->first ? s->first : panel->first;
+    s->high = s->first + width < panel->end ? s->first + width : panel->end;
+    s->high = s->high > s->low ? s->high : s->low;
+}
+
+/* The strip's cells of row r. Cells of one alone come from one window: what a scan finds is the strip then. */
+static enum tpd_status read_strip(struct filler *f, struct strip *s, uint64_t r) {
+    struct tpd_cell *to = f->band + r * (s->high - s->low);
+    uint64_t have = 0;
+    while (have < s->width && s->at[r] != UINT64_MAX) {
+        const unsigned char *bad;
+        f->cursor.at = s->at[r];
+        f->batch.most = (uint32_t)(s->width - have);
+        enum tpd_status status = tpd_cursor_scan(&f->cursor, s->row_at[r + 1], 1, &f->batch, &bad, &f->chunk->error);
+        if (status != TPD_OK)
+            return status;
+        uint64_t got = f->batch.count < s->width - have ? f->batch.count : s->width - have;
+        bool ends = got == 0 || (f->batch.rows != 0 && got == f->batch.count);
+        s->at[r] = ends ? UINT64_MAX : tpd_cursor_place(&f->cursor, tpd_cell_behind(&f->cursor.scan, f->batch.cells[got - 1]));
+        if (s->rows == 1 && !ends)
+            aim(s, &f->work->panel, got);
+        for (uint64_t i = 0, c = s->first + have; i < got; i++, c++)
+            if (c >= s->low && c < s->high)
+                to[c - s->low] = f->batch.cells[i];
+        have += got;
+    }
+    for (uint64_t c = s->first + have > s->low ? s->first + have : s->low; c < s->high; c++)
+        to[c - s->low] = missing(f);
+    return TPD_OK;
+}
+
+/* A strip of columns of each row at a time: rows are long here, and few of them fill a band. */
+static enum tpd_status fill_strips(struct filler *f) {
+    struct tpd_table_work *work = f->work;
+    struct tpd_chunk *chunk = f->chunk;
+    enum tpd_status status = TPD_OK;
+    struct strip s;
+    for (; f->row < chunk->rows && status == TPD_OK; f->row += s.rows) {
+        s.row_at = chunk->row_at + f->row;
+        s.rows = chunk->rows - f->row < TPD_TABLE_STRIP_ROWS ? chunk->rows - f->row : TPD_TABLE_STRIP_ROWS;
+        while (work->window_bytes != 0 && s.rows > 1 && s.row_at[s.rows] - s.row_at[0] > work->window_bytes)
+            s.rows--;
+        memcpy(s.at, s.row_at, (size_t)s.rows * sizeof *s.at);
+        status = tpd_window_show(&f->cursor.window, s.row_at[0], s.row_at[s.rows > 1 ? s.rows : 0], &chunk->error);
+        const uint64_t most = TPD_BATCH_CELLS / s.rows;
+        for (s.first = 0; s.first < work->panel.end && status == TPD_OK; s.first += s.width) {
+            aim(&s, &work->panel, work->cols - s.first < most ? work->cols - s.first : most);
+            for (uint64_t r = 0; r < s.rows && status == TPD_OK; r++)
+                status = read_strip(f, &s, r);
+            if (status == TPD_OK)
+                status = turn_and_gather(f, f->band, s.rows, s.low, s.high - s.low);
+        }
+        pass(f, s.row_at[0], s.row_at[s.rows]);
+    }
+    return status;
+}
+
+void tpd_table_fill(struct tpd_table_work *work, uint32_t index) {
+    struct tpd_chunk *chunk = &work->chunks[index];
+    struct filler f = {.work = work, .chunk = chunk, .forgotten = chunk->start};
+    f.cursor = (struct tpd_cursor){.work = work, .window = {.work = work, .most = work->window_bytes}, .at = chunk->start};
+    chunk->status = tpd_cell_batch_init(&f.batch, TPD_BATCH_CELLS, &chunk->error);
+    f.band = tpd_alloc((TPD_BATCH_CELLS + TPD_SCAN_SLACK) * sizeof *f.band);
+    f.turned = tpd_alloc((TPD_BATCH_CELLS + TPD_SCAN_SLACK) * sizeof *f.turned);
+    if (chunk->status == TPD_OK && (f.band == NULL || f.turned == NULL))
+        chunk->status = tpd_fail(&chunk->error, TPD_NO_MEMORY, "the system gave no memory for an index");
+    if (chunk->status == TPD_OK && work->forgets)
+        fetch(&f, chunk->start);
+    if (chunk->status == TPD_OK)
+        chunk->status = tpd_table_is_wide(work) ? fill_strips(&f) : fill_bands(&f);
+    tpd_window_close(&f.cursor.window);
+    tpd_cell_batch_fini(&f.batch);
+    tpd_free(f.band);
+    tpd_free(f.turned);
+}

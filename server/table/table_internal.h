@@ -1,0 +1,117 @@
+/* table_internal.h -- what the files of server/table share. */
+#ifndef TPD_TABLE_INTERNAL_H
+#define TPD_TABLE_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "server/table/table.h"
+#include "transposed/backend.h"
+
+enum {
+    TPD_TABLE_STRIP_COLS = 1 << 8, /* from here on rows are read side by side, a strip of each at a time */
+    TPD_TABLE_STRIP_ROWS = 64,     /* so many rows at most */
+    TPD_TABLE_PIECE = 8 << 20      /* of the answer, a write */
+};
+
+struct tpd_table_work;
+
+/* A part of the text in view. Behind it lie a page of zeros and, in them, the filler. */
+struct tpd_window {
+    const struct tpd_table_work *work;
+    uint64_t most;             /* of bytes at a time */
+    uint64_t from, to;         /* of the text, in bytes */
+    const unsigned char *text; /* byte `from` */
+    const unsigned char *filler;
+    void *mapped; /* owned; NULL: nothing */
+    size_t mapped_bytes;
+};
+/* Maps all of the file. */
+enum tpd_status tpd_window_open_whole(struct tpd_window *window, struct tpd_error *error) TPD_CHECKED;
+/* Makes [from, to) visible, and as much behind it as a window has. */
+enum tpd_status tpd_window_show(struct tpd_window *window, uint64_t from, uint64_t to, struct tpd_error *error) TPD_CHECKED;
+void tpd_window_close(struct tpd_window *window);
+/* What is about to be read is mapped in one go, where the system can. */
+void tpd_window_fetch(const struct tpd_window *window, uint64_t from, uint64_t to);
+/* What was read for the last time need not stay in memory: its pages are the page cache's. */
+void tpd_window_forget(const struct tpd_window *window, uint64_t from, uint64_t to);
+
+/* Goes through the text, window by window. */
+struct tpd_cursor {
+    const struct tpd_table_work *work;
+    struct tpd_window window;
+    struct tpd_cell_scan scan; /* the latest */
+    uint64_t at;               /* the next cell, in bytes of the text */
+    bool is_done;              /* the text has no cell more */
+};
+/* Fills batch with cells that end before limit; none when there are none. */
+enum tpd_status tpd_cursor_scan(struct tpd_cursor *cursor, uint64_t limit, uint32_t rows_most, struct tpd_cell_batch *batch,
+                                const unsigned char **bad, struct tpd_error *error) TPD_CHECKED;
+/* Only the window and the scan over it. */
+enum tpd_status tpd_cursor_open(struct tpd_cursor *cursor, uint64_t at, uint64_t limit, struct tpd_error *error) TPD_CHECKED;
+/* Of a byte in view: where it lies in the text. */
+static inline uint64_t tpd_cursor_place(const struct tpd_cursor *cursor, const unsigned char *at) {
+    return cursor->window.from + (uint64_t)(at - cursor->window.text);
+}
+
+/* Rows that follow one another, for one thread at a time. */
+struct tpd_chunk {
+    uint64_t begins, ends; /* rows that begin within are its own; begins is UINT64_MAX where `start` is sure */
+    uint64_t start, end;   /* of its rows, in bytes of the text */
+    uint64_t rows, first_row;
+    uint64_t cols;      /* of its longest row */
+    uint64_t *places;   /* a column: the bytes of its cells here; later where the next one goes, within the column's row */
+    uint64_t *row_at;   /* of a wide table: where each row begins; `rows` of them */
+    size_t row_at_room; /* allocated */
+    enum tpd_status status;
+    struct tpd_error error;
+};
+
+/* Columns first .. end of the answer's rows; of a single one perhaps a part: bytes low .. high of its row. */
+struct tpd_panel {
+    uint64_t first, end;
+    uint64_t low, high;
+    bool is_part;
+};
+
+struct tpd_table_work {
+    struct tpd_table_task *task;
+    struct tpd_table_form form;
+    uint64_t base; /* bytes of the mark at the front */
+    bool pad;
+    size_t filler_bytes;
+    uint64_t rows, cols;
+    struct tpd_chunk *chunks;
+    uint32_t chunk_count;
+    struct tpd_window whole; /* the whole text, where it may be mapped whole */
+    uint64_t window_bytes;   /* 0: that is so */
+    atomic_uint_fast64_t done_bytes;
+    uint64_t all_bytes;
+
+    /* The second reading. */
+    const struct tpd_backend *backend;
+    struct tpd_device *device;
+    uint64_t *starts; /* a column: where its row begins in the panel */
+    unsigned char *out;
+    struct tpd_panel panel;
+    bool forgets; /* no panel follows, and the text is large: what was read leaves memory */
+};
+
+static inline uint64_t tpd_table_eol(const struct tpd_table_work *work) {
+    return work->form.crlf ? 2 : 1;
+}
+static inline bool tpd_table_is_wide(const struct tpd_table_work *work) {
+    return work->cols > TPD_TABLE_STRIP_COLS;
+}
+void tpd_table_advance(struct tpd_table_work *work, uint64_t bytes);
+
+/* One step of one thread: `index` of a number of equal tasks. */
+typedef void tpd_crew_step(struct tpd_table_work *work, uint32_t index);
+/* Runs step(0) .. step(count - 1) on up to threads threads, this one among them. */
+void tpd_crew_run(struct tpd_table_work *work, uint32_t count, tpd_crew_step *step);
+
+/* table_survey.c: chunks, rows, columns, places. */
+enum tpd_status tpd_table_survey(struct tpd_table_work *work, struct tpd_error *error) TPD_CHECKED;
+/* table_fill.c: the panel's cells of one chunk to their places in work->out. */
+void tpd_table_fill(struct tpd_table_work *work, uint32_t index);
+
+#endif

@@ -1,0 +1,251 @@
+/* table_road.c -- the whole of it: form, survey, panels, pieces. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "server/table/table_internal.h"
+#include "transposed/alloc.h"
+#include "transposed/clock.h"
+
+enum {
+    FORGET_LEAST_BYTES = 64 << 20, /* of text: with less, the time to map it again is more than the memory is worth */
+    PASSES_MOST = 10000,           /* more readings of the text would go on for days */
+    HUGE_BYTES = 2 << 20,
+    FORM_BYTES = 1 << 20,    /* of the text, in which the first line's end is looked for */
+    A_THREAD_BYTES = 2 << 20 /* batch, band, turned band, and a stack in use */
+};
+
+static enum tpd_status open_device(struct tpd_table_work *work, struct tpd_error *error) {
+    const struct tpd_device_options options = {.cpu_threads = 1, .lanes = work->task->threads};
+    work->backend = tpd_backend_at(TPD_BACKEND_CPU);
+    return work->backend->open(0, &options, &work->device, error);
+}
+
+/* The mark at the front and the first line's end. */
+static enum tpd_status read_form(struct tpd_table_work *work, struct tpd_error *error) {
+    struct tpd_table_task *task = work->task;
+    struct tpd_window window = {.work = work, .most = work->window_bytes};
+    struct tpd_cell_scan scan;
+    enum tpd_status status = tpd_window_show(&window, 0, task->bytes < FORM_BYTES ? task->bytes : FORM_BYTES, error);
+    if (status == TPD_OK)
+        status = tpd_table_open(task->options, task->delimiter, window.text, (size_t)(window.to - window.from), &work->form,
+                                &scan, error);
+    tpd_window_close(&window);
+    if (status != TPD_OK)
+        return status;
+    work->base = work->form.bom ? 3 : 0;
+    work->form.final_newline = false;
+    if (task->bytes > work->base) {
+        status = tpd_window_show(&window, task->bytes - 1, task->bytes, error);
+        if (status == TPD_OK)
+            work->form.final_newline = window.text[task->bytes - 1 - window.from] == '\n';
+        tpd_window_close(&window);
+    }
+    return status;
+}
+
+/* What each column has in the chunks before becomes where its next cell goes; the answer's row lengths are left in starts. */
+static void place_columns(struct tpd_table_work *work) {
+    const uint64_t end = tpd_table_eol(work) - 1;
+    for (uint64_t c = 0; c < work->cols; c++) {
+        uint64_t at = 0;
+        for (uint32_t i = 0; i < work->chunk_count; i++) {
+            struct tpd_chunk *chunk = &work->chunks[i];
+            uint64_t bytes = chunk->places[c] + chunk->rows; /* a delimiter, or a line end's last byte, behind each */
+            chunk->places[c] = at;
+            at += bytes;
+        }
+        work->starts[c] = at + end;
+    }
+}
+
+/* The next panel: as many whole rows of the answer as fit, or a part of one. Rows before `panel->first` are done, and `done`
+ * bytes of that one. */
+static uint64_t next_panel(const struct tpd_table_work *work, const uint64_t *lengths, uint64_t room, uint64_t done,
+                           struct tpd_panel *panel) {
+    uint64_t c = panel->first, bytes = 0;
+    if (done != 0 || lengths[c] > room) {
+        panel->is_part = true;
+        panel->end = c + 1;
+        panel->low = done;
+        panel->high = lengths[c] - done < room ? lengths[c] : done + room;
+        return panel->high - panel->low;
+    }
+    panel->is_part = false;
+    for (; c < work->cols && lengths[c] <= room - bytes; c++)
+        bytes += lengths[c];
+    panel->end = c;
+    return bytes;
+}
+
+static enum tpd_status write_pieces(struct tpd_table_work *work, const unsigned char *bytes, uint64_t count,
+                                    struct tpd_error *error) {
+    struct tpd_table_task *task = work->task;
+    uint64_t start_ns = tpd_clock_ns();
+    enum tpd_status status = TPD_OK;
+    for (uint64_t at = 0; at < count && status == TPD_OK; at += TPD_TABLE_PIECE)
+        status =
+            task->write(task->self, bytes + at, count - at < TPD_TABLE_PIECE ? (size_t)(count - at) : TPD_TABLE_PIECE, error);
+    task->answer_bytes += count;
+    task->write_ns += tpd_clock_ns() - start_ns;
+    return status;
+}
+
+static enum tpd_status fill_panel(struct tpd_table_work *work, uint64_t *kept, struct tpd_error *error) {
+    uint64_t start_ns = tpd_clock_ns();
+    const uint64_t c = work->panel.first;
+    for (uint32_t i = 0; i < work->chunk_count && work->panel.is_part; i++)
+        kept[i] = work->chunks[i].places[c];
+    tpd_crew_run(work, work->chunk_count, tpd_table_fill);
+    for (uint32_t i = 0; i < work->chunk_count; i++) {
+        struct tpd_chunk *chunk = &work->chunks[i];
+        if (work->panel.is_part)
+            chunk->places[c] = kept[i];
+        if (chunk->status != TPD_OK) {
+            if (error != NULL)
+                *error = chunk->error;
+            return chunk->status;
+        }
+    }
+    work->task->fill_ns += tpd_clock_ns() - start_ns;
+    return TPD_OK;
+}
+
+/* Of the last row, its line end: gone where the text had none, but for a line that would be nothing without it. */
+static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t *lengths) {
+    bool is_nothing = work->rows == 1 && lengths[work->cols - 1] == tpd_table_eol(work);
+    return work->form.final_newline || is_nothing ? 0 : tpd_table_eol(work);
+}
+
+static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error *error) {
+    struct tpd_table_task *task = work->task;
+    uint64_t tables = (work->chunk_count + 2) * work->cols * sizeof(uint64_t) + (uint64_t)task->threads * A_THREAD_BYTES +
+                      (uint64_t)task->threads * work->window_bytes;
+    uint64_t room = task->memory_bytes > tables ? task->memory_bytes - tables : 0, all = 0;
+    uint64_t *lengths = tpd_alloc((size_t)(work->cols + 1) * sizeof *lengths);
+    uint64_t *kept = tpd_alloc(work->chunk_count * sizeof *kept);
+    work->starts = tpd_alloc((size_t)(work->cols + 1) * sizeof *work->starts);
+    enum tpd_status status =
+        lengths != NULL && kept != NULL && work->starts != NULL
+            ? TPD_OK
+            : tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for %" PRIu64 " columns", work->cols);
+    if (status == TPD_OK) {
+        place_columns(work);
+        for (uint64_t c = 0; c < work->cols; c++)
+            all += lengths[c] = work->starts[c];
+        const uint64_t least = all / PASSES_MOST + 1;
+        if (room < least && all != 0)
+            status = tpd_fail_limit(error, TPD_TOO_LARGE, task->memory_bytes, tables + least,
+                                    "%" PRIu64 " columns need %" PRIu64 " bytes of memory at least, %" PRIu64
+                                    " are allowed: raise --memory, or use fewer threads",
+                                    work->cols, tables + least, task->memory_bytes);
+    }
+    uint64_t size = (room < all ? room : all);
+    size_t mapped = (size_t)size + HUGE_BYTES;
+    unsigned char *memory =
+        status == TPD_OK ? mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : NULL;
+    if (memory == MAP_FAILED) {
+        memory = NULL;
+        status = tpd_fail(error, TPD_NO_MEMORY, "the system gave no %zu bytes for the answer: %s; allow less with --memory",
+                          mapped, strerror(errno));
+    }
+    if (memory != NULL) {
+        work->out = memory + (HUGE_BYTES - ((uintptr_t)memory & (HUGE_BYTES - 1)));
+        (void)madvise(work->out, (size_t)size, MADV_HUGEPAGE);
+    }
+    work->all_bytes = task->bytes * (1 + (size != 0 ? (all + size - 1) / size : 0));
+    if (status == TPD_OK && work->base != 0)
+        status = write_pieces(work, (const unsigned char *)"\xef\xbb\xbf", work->base, error);
+    uint64_t done = 0;
+    for (work->panel.first = 0; work->panel.first < work->cols && status == TPD_OK;) {
+        uint64_t bytes = next_panel(work, lengths, size, done, &work->panel);
+        for (uint64_t c = work->panel.first, at = 0; c < work->panel.end; at += lengths[c], c++)
+            work->starts[c] = at;
+        bool is_over = !work->panel.is_part || work->panel.high == lengths[work->panel.first];
+        work->forgets = is_over && work->panel.end == work->cols && task->bytes >= FORGET_LEAST_BYTES;
+        status = fill_panel(work, kept, error);
+        task->passes++;
+        uint64_t cut = is_over && work->panel.end == work->cols ? last_line_cut(work, lengths) : 0;
+        if (status == TPD_OK)
+            status = write_pieces(work, work->out, bytes > cut ? bytes - cut : 0, error);
+        done = is_over ? 0 : work->panel.high;
+        work->panel.first = is_over ? work->panel.end : work->panel.first;
+    }
+    if (memory != NULL)
+        (void)munmap(memory, mapped);
+    tpd_free(lengths);
+    tpd_free(kept);
+    tpd_free(work->starts);
+    return status;
+}
+
+/* Before the work begins, where the answer is made in panels: how long a part of the text takes to read, and so all of it. */
+static enum tpd_status tell_plan(struct tpd_table_work *work, struct tpd_error *error) {
+    enum { PROBE_BYTES = 16 << 20, GATHERING = 2 /* readings' worth of time, for all panels together */ };
+    struct tpd_table_task *task = work->task;
+    uint64_t windows = (uint64_t)task->threads * (work->window_bytes + A_THREAD_BYTES);
+    uint64_t room = task->memory_bytes > windows ? task->memory_bytes - windows : 1;
+    uint64_t passes = (task->bytes + room - 1) / room, probe = task->bytes < PROBE_BYTES ? task->bytes : PROBE_BYTES;
+    if (task->expect == NULL || passes < 2 || room == 1)
+        return TPD_OK; /* the last: too little for anything, as will be said */
+    struct tpd_cursor cursor = {.work = work, .window = {.work = work, .most = work->window_bytes}, .at = work->base};
+    struct tpd_cell_batch batch;
+    const unsigned char *bad;
+    enum tpd_status status = tpd_cell_batch_init(&batch, TPD_BATCH_CELLS, error);
+    uint64_t start_ns = tpd_clock_ns();
+    batch.count = status == TPD_OK;
+    /* What is wrong with the text is said when it is read. */
+    while (batch.count != 0 && cursor.at < probe && !cursor.is_done &&
+           tpd_cursor_scan(&cursor, task->bytes, UINT32_MAX, &batch, &bad, NULL) == TPD_OK)
+        ;
+    double each = (double)(tpd_clock_ns() - start_ns) / 1e9 / (double)(cursor.at + 1);
+    tpd_window_close(&cursor.window);
+    tpd_cell_batch_fini(&batch);
+    const struct tpd_table_plan plan = {.bytes = task->bytes,
+                                        .passes = (uint32_t)(passes < UINT32_MAX ? passes : UINT32_MAX),
+                                        .seconds = each * (double)task->bytes * (double)(1 + passes + GATHERING)};
+    task->expect(task->self, &plan);
+    return status;
+}
+
+enum tpd_status tpd_table_transpose(struct tpd_table_task *task, struct tpd_error *error) {
+    struct tpd_table_work work = {.task = task, .pad = task->options->ragged == TPD_RAGGED_PAD};
+    work.filler_bytes = strlen(task->options->filler);
+    work.window_bytes = task->fd >= 0 && task->window_bytes < task->bytes ? task->window_bytes : 0;
+    work.all_bytes = 2 * task->bytes;
+    uint64_t start_ns = tpd_clock_ns();
+    enum tpd_status status = open_device(&work, error);
+    if (status != TPD_OK)
+        return status;
+    work.whole.work = &work;
+    if (work.window_bytes == 0)
+        status = tpd_window_open_whole(&work.whole, error);
+    if (status == TPD_OK)
+        status = read_form(&work, error);
+    if (status == TPD_OK)
+        status = tell_plan(&work, error);
+    if (status == TPD_OK)
+        status = tpd_table_survey(&work, error);
+    task->survey_ns = tpd_clock_ns() - start_ns;
+    task->rows = work.rows;
+    task->cols = work.cols;
+    uint64_t cells;
+    bool is_past = __builtin_mul_overflow(work.rows, work.cols, &cells);
+    if (status == TPD_OK && (is_past || (task->options->cells_most != 0 && cells > task->options->cells_most)))
+        status = tpd_fail_limit(error, TPD_TOO_LARGE, task->options->cells_most, is_past ? UINT64_MAX : cells,
+                                "%" PRIu64 " rows of %" PRIu64 " cells are more than %" PRIu64 ", the most cells allowed",
+                                work.rows, work.cols, task->options->cells_most);
+    if (task->bytes >= FORGET_LEAST_BYTES) /* every part of the answer is touched by the first band: not both at once */
+        tpd_window_forget(&work.whole, 0, task->bytes);
+    if (status == TPD_OK)
+        status = make_answer(&work, error);
+    for (uint32_t i = 0; i < work.chunk_count; i++) {
+        tpd_free(work.chunks[i].places);
+        tpd_free(work.chunks[i].row_at);
+    }
+    tpd_free(work.chunks);
+    tpd_window_close(&work.whole);
+    work.backend->close(work.device);
+    return status;
+}
