@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tests/gpu/run_gpu.sh CARRIED RESULTS -- everything that needs a GPU, and its record.
+# tests/gpu/run_gpu.sh CARRIED RESULTS [TITLE...] -- everything that needs a GPU, and its record; or the parts whose titles
+# begin so. "quick" among them: the cases by a short list.
 #
 # CARRIED is a folder that tests/gpu/collect.sh made (or a build folder on a machine with our libraries); RESULTS is the
 # Markdown file to write, tests/gpu/RESULTS.md; beside it comes bank_measured.csv, which belongs in tests/unit/model. Needs
@@ -13,6 +14,10 @@ bin=$carried/bin
 with_libraries="env LD_LIBRARY_PATH=$carried/lib"
 ours=(env "LD_LIBRARY_PATH=$carried/lib")
 failed=0
+shift 2
+quick=()
+only=()
+for name; do if [ "$name" = quick ]; then quick=(--quick); else only+=("$name"); fi; done
 : >"$results" || exit 2
 
 put() { printf '%s\n' "$@" >>"$results"; }
@@ -21,8 +26,11 @@ say() { printf '== %s\n' "$*"; }
 # part TITLE SECONDS COMMAND...: its output as a section, and how it ended. The carried libraries are for our binaries alone:
 # python3 and others here were linked with newer ones.
 part() {
-  local title=$1 seconds=$2 started rc log shown
+  local title=$1 seconds=$2 started rc log shown wanted
   shift 2
+  wanted=$((${#only[@]} == 0))
+  for name in "${only[@]}"; do case $title in "$name"*) wanted=1 ;; esac; done
+  [ "$wanted" = 1 ] || return 0
   say "$title"
   log=$(mktemp)
   started=$(date +%s)
@@ -54,10 +62,10 @@ put "# What the GPU said" "" \
   "- host: $(grep -m 1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) cores, Linux $(uname -r)" \
   "- date: $(date -u +%Y-%m-%dT%H:%MZ)" ""
 
-part "Cases: every strategy, item size, tile and shape against the oracle" 400 "${ours[@]}" "$bin/test_cuda"
+part "Cases: every strategy, item size, tile and shape against the oracle" 400 "${ours[@]}" "$bin/test_cuda" "${quick[@]}"
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck synccheck initcheck; do
-    part "compute-sanitizer: $tool" 120 "${ours[@]}" compute-sanitizer --tool "$tool" --error-exitcode 9 "$bin/test_cuda" --quick
+    part "compute-sanitizer: $tool" 300 "${ours[@]}" compute-sanitizer --tool "$tool" --error-exitcode 9 "$bin/test_cuda" --quick
   done
 else
   put "## compute-sanitizer" "" "Not run: it is not installed here." ""
