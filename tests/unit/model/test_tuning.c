@@ -141,7 +141,7 @@ START_TEST(every_variant_is_right) {
                 ck_assert_uint_eq(plan.variant, variant);
                 ck_assert_uint_le(plan.shared_bytes, shared_most);
                 if (tpd_strategy_at((enum tpd_strategy_id)id)->own_tiles)
-                    ck_assert_uint_le(plan.shared_bytes, TPD_SHARED_STATIC_MOST);
+                    ck_assert_uint_le(plan.shared_bytes, TPD_SHARED_OWN_MOST);
                 prove(&plan, variant + s);
                 proved++;
             }
