@@ -59,12 +59,19 @@ const struct tpd_cpu_ops *tpd_cpu_ops(void);
 /* fill() for every other item size. */
 void tpd_cpu_fill_any(const struct tpd_cpu_block *block);
 
+/* A block whose rows are in the cache, before they are transposed. */
+struct tpd_cpu_gathered {
+    unsigned char *rows_at, *out;
+    size_t rows, cols;
+};
+
 /* What a thread has while it does pieces. */
 struct tpd_cpu_worker {
     unsigned char *tile[2]; /* each of a plan's tile_bytes, on a line */
     unsigned char *origin;  /* owns: where they lie, when on the heap */
     unsigned next;          /* the tile of the next block */
     struct tpd_cpu_waiting waiting;
+    struct tpd_cpu_gathered gathered;
 };
 
 /* One transpose, cut in pieces that any thread may do in any order. */
@@ -82,6 +89,8 @@ struct tpd_cpu_plan {
     size_t row_pieces, col_pieces, pieces;
     size_t block_batch; /* matrices of one block, where it has whole ones */
     size_t overlap;     /* rows that complete a strip's last lines; 0 where no line is shared */
+    size_t gather;      /* bytes of a row copied at a time, where rows are gathered; else 0 */
+    size_t stage_pitch; /* there: of the staging area's rows */
     size_t tile_bytes;  /* that each of a worker's tiles must have; 0: none is needed */
     bool panels;        /* all rows of some columns leave the tile as one run */
     bool stream;
@@ -109,6 +118,13 @@ void tpd_cpu_piece_staged(const struct tpd_cpu_plan *plan, size_t index, struct 
 void tpd_cpu_piece_direct(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker);
 void tpd_cpu_piece_straight(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker);
 void tpd_cpu_piece_copy(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker);
+void tpd_cpu_piece_gathered(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker);
+void tpd_cpu_finish_gathered(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker);
+/* A piece's matrices and its part of each. */
+struct tpd_cpu_part {
+    size_t first, end, r, rows, c, cols;
+};
+struct tpd_cpu_part tpd_cpu_part(const struct tpd_cpu_plan *plan, size_t index);
 /* After a thread's last piece: what waits in its tile leaves, and all that it wrote is visible to others. */
 void tpd_cpu_finish(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker);
 /* The whole plan in the calling thread. The worker may be empty where tile_bytes is 0. */

@@ -11,6 +11,8 @@ enum {
     SLIM_BYTES = 32,         /* an input row of a very narrow matrix */
     PANEL_BYTES = 16 * 1024, /* a tile of short output rows, unless one block needs more */
     TALL_BYTES = 64 * 1024,  /* a tile of short input rows */
+    GATHERED_BYTES = 128,    /* of an output row that leave at once, where rows are gathered */
+    STAGE_BYTES = 16 * 1024, /* transposed at once there, in the nearest cache */
     STAGED_MOST = 4096       /* bytes of whole lines of items up to which the tile pays */
 };
 
@@ -26,12 +28,13 @@ static size_t up(size_t value, size_t step) {
 }
 
 struct cut {
-    size_t itemsize, in_bytes, out_bytes, step_rows, step_bytes;
+    size_t itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather;
 };
 
 static const struct cut *cut_of(size_t itemsize) {
     static const struct cut cuts[] = {
-#define X(itemsize, in_bytes, out_bytes, step_rows, step_bytes) {itemsize, in_bytes, out_bytes, step_rows, step_bytes},
+#define X(itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather) \
+    {itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather},
 #include "kernels/cpu/plan.def"
 #undef X
     };
@@ -77,6 +80,28 @@ static void choose_strip(struct tpd_cpu_plan *plan, const struct cut *cut, size_
         plan->overlap = grain;
 }
 
+/* Small items, where output rows begin on lines: rows are gathered, and a step's columns transposed in a staging area. */
+static bool choose_gathered(struct tpd_cpu_plan *plan, size_t room) {
+    const struct cut *cut = cut_of(plan->itemsize);
+    const size_t size = plan->itemsize, run = plan->rows * size;
+    if (cut->gather == 0 || run <= NARROW_BYTES || ((run | (uintptr_t)plan->out) & (TPD_CPU_LINE - 1)) != 0)
+        return false;
+    const size_t stage_pitch = pitch_of(GATHERED_BYTES), step_cols = STAGE_BYTES / GATHERED_BYTES;
+    const size_t rows = GATHERED_BYTES / size, staging = stage_pitch * step_cols;
+    if (room < staging + rows * pitch_of(cut->gather) || plan->cols * size < cut->gather)
+        return false;
+    plan->gather = cut->gather;
+    plan->stage_pitch = stage_pitch;
+    plan->step_cols = step_cols;
+    plan->step_rows = cut->step_rows;
+    plan->block_rows = rows;
+    plan->block_cols = least(plan->cols, cut->in_bytes / size);
+    while (rows * pitch_of(plan->block_cols * size) + staging > room)
+        plan->block_cols /= 2;
+    plan->pitch = pitch_of(plan->block_cols * size);
+    return true;
+}
+
 static void choose_block(struct tpd_cpu_plan *plan, size_t room) {
     const size_t size = plan->itemsize, run = plan->rows * size;
     const size_t v = size < 16 ? 16 / size : 1; /* columns a vector takes; 5 bytes: 3, which is as good as any */
@@ -113,6 +138,9 @@ static void choose_pieces(struct tpd_cpu_plan *plan) {
     plan->piece_batch = 1;
     if (one <= bytes / 2) {
         plan->piece_batch = bytes / one;
+    } else if (plan->gather != 0) { /* to the right first: a strip ends within a page, where the next one goes on */
+        plan->piece_cols = least(plan->cols, up(bytes / (plan->block_rows * plan->itemsize) + 1, plan->block_cols));
+        plan->piece_rows = least(plan->rows, most(bytes / (plan->piece_cols * plan->itemsize) / plan->block_rows, 1) * plan->block_rows);
     } else if (plan->panels) {
         plan->piece_cols = least(plan->cols, up(bytes / (plan->rows * plan->itemsize) + 1, plan->block_cols));
     } else {
@@ -160,9 +188,11 @@ void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, cons
         plan->block_rows = plan->rows;
         plan->block_cols = least(plan->cols, direct_cols(plan));
     } else {
-        plan->piece = tpd_cpu_piece_staged;
+        const size_t room = limits->tile_bytes - TPD_CPU_LINE - TPD_CPU_SLACK;
         plan->tile_bytes = limits->tile_bytes;
-        choose_block(plan, plan->tile_bytes - TPD_CPU_LINE - TPD_CPU_SLACK);
+        plan->piece = choose_gathered(plan, room) ? tpd_cpu_piece_gathered : tpd_cpu_piece_staged;
+        if (plan->gather == 0)
+            choose_block(plan, room);
     }
     choose_pieces(plan);
 }

@@ -13,11 +13,6 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* A piece's matrices and its part of each. */
-struct part {
-    size_t first, end, r, rows, c, cols;
-};
-
 /* The blocks of a pass: what leaves, and how much of the new block is in the tile. */
 struct pass {
     const struct tpd_cpu_plan *plan;
@@ -108,7 +103,7 @@ static void strip(const struct tpd_cpu_plan *plan, size_t matrix, size_t r, size
 }
 
 /* Short output rows: all rows of some columns, or some whole matrices, make one run of the output. */
-static void panel(const struct tpd_cpu_plan *plan, const struct part *part, struct tpd_cpu_worker *worker) {
+static void panel(const struct tpd_cpu_plan *plan, const struct tpd_cpu_part *part, struct tpd_cpu_worker *worker) {
     const size_t size = plan->itemsize, pitch_out = plan->rows * size, pitch_in = plan->cols * size;
     const size_t one = plan->cols * pitch_out, whole = part->cols * pitch_out * (part->end - part->first);
     const size_t width = least(plan->block_cols, part->cols);
@@ -142,8 +137,8 @@ static void panel(const struct tpd_cpu_plan *plan, const struct part *part, stru
         }
 }
 
-static struct part part_of(const struct tpd_cpu_plan *plan, size_t index) {
-    struct part part;
+struct tpd_cpu_part tpd_cpu_part(const struct tpd_cpu_plan *plan, size_t index) {
+    struct tpd_cpu_part part;
     part.r = index % plan->row_pieces * plan->piece_rows;
     part.c = index / plan->row_pieces % plan->col_pieces * plan->piece_cols;
     part.first = index / plan->row_pieces / plan->col_pieces * plan->piece_batch;
@@ -154,7 +149,7 @@ static struct part part_of(const struct tpd_cpu_plan *plan, size_t index) {
 }
 
 void tpd_cpu_piece_staged(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker) {
-    const struct part part = part_of(plan, index);
+    const struct tpd_cpu_part part = tpd_cpu_part(plan, index);
     if (plan->panels) {
         panel(plan, &part, worker);
         return;
@@ -167,7 +162,7 @@ void tpd_cpu_piece_staged(const struct tpd_cpu_plan *plan, size_t index, struct 
 /* Small matrices need no tile: everything is in the cache. The last columns go item by item, because fill() may write past the
  * last one's end. */
 void tpd_cpu_piece_direct(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker) {
-    const struct part part = part_of(plan, index);
+    const struct tpd_cpu_part part = tpd_cpu_part(plan, index);
     const size_t size = plan->itemsize, pitch_out = plan->rows * size, pitch_in = plan->cols * size;
     const size_t exact = least(part.cols, (TPD_CPU_SLACK - 1) / pitch_out + 1);
     const size_t careful = pitch_out % TPD_CPU_LINE != 0 ? exact : 0;
@@ -194,7 +189,7 @@ void tpd_cpu_piece_direct(const struct tpd_cpu_plan *plan, size_t index, struct 
 
 /* Big items are lines by themselves. */
 void tpd_cpu_piece_straight(const struct tpd_cpu_plan *plan, size_t index, struct tpd_cpu_worker *worker) {
-    const struct part part = part_of(plan, index);
+    const struct tpd_cpu_part part = tpd_cpu_part(plan, index);
     const size_t size = plan->itemsize;
     (void)worker;
     for (size_t matrix = part.first; matrix < part.end; matrix++)
@@ -219,6 +214,8 @@ void tpd_cpu_piece_copy(const struct tpd_cpu_plan *plan, size_t index, struct tp
 void tpd_cpu_finish(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker) {
     plan->ops->leave(&worker->waiting, SIZE_MAX);
     worker->waiting = (struct tpd_cpu_waiting){0};
+    if (plan->gather != 0)
+        tpd_cpu_finish_gathered(plan, worker);
     if (plan->stream)
         plan->ops->publish();
 }
