@@ -89,6 +89,7 @@ struct tpd_cpu_plan {
     size_t row_pieces, col_pieces, pieces;
     size_t block_batch; /* matrices of one block, where it has whole ones */
     size_t overlap;     /* rows that complete a strip's last lines; 0 where no line is shared */
+    size_t ahead;       /* bytes between what a step reads and what it asks for; 0: nothing is asked for */
     size_t gather;      /* bytes of a row copied at a time, where rows are gathered; else 0 */
     size_t stage_pitch; /* there: of the staging area's rows */
     size_t tile_bytes;  /* that each of a worker's tiles must have; 0: none is needed */

@@ -65,7 +65,10 @@ INLINE void fill_cols(const struct tpd_cpu_block *block, size_t size, size_t p) 
     const size_t v = 16 / size, cols = block->cols, step = v / p * cols * size;
     const PART place = places(size, p, cols, false);
     PART a[8];
-    for (size_t group = (block->rows + v - 1) / v; group-- > 0;) {
+    const size_t groups = (block->rows + v - 1) / v;
+    const bool apart = block->dst_pitch >= groups * 16; /* no group writes into the next tile row: read onwards */
+    for (size_t turn = 0; turn < groups; turn++) {
+        const size_t group = apart ? turn : groups - 1 - turn;
         const unsigned char *src = block->src + group * v * cols * size;
         const bool whole = (size_t)(block->src_end - src) >= (p - 1) * step + 16;
 #pragma GCC unroll 8

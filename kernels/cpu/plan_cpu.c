@@ -8,7 +8,8 @@ enum {
     PIECE_MOST_BYTES = 8 * 1024 * 1024,
     PIECES = 64,             /* about, of a large matrix: the threads end together, and few lines are shared at piece ends */
     NARROW_BYTES = 1024,     /* output rows up to here leave the tile as one run; longer ones row by row */
-    SLIM_BYTES = 32,         /* an input row of a very narrow matrix */
+    SHORT_BYTES = 1024,      /* input rows up to here are read whole, one after the other */
+    AHEAD_BYTES = 2048,      /* so many at a time, asked for that long before */
     PANEL_BYTES = 16 * 1024, /* a tile of short output rows, unless one block needs more */
     TALL_BYTES = 64 * 1024,  /* a tile of short input rows */
     GATHERED_BYTES = 128,    /* of an output row that leave at once, where rows are gathered */
@@ -113,14 +114,16 @@ static void choose_block(struct tpd_cpu_plan *plan, size_t room) {
         choose_strip(plan, cut, room);
     if (plan->block_cols < plan->cols && plan->block_cols > v)
         plan->block_cols -= plan->block_cols % v;
-    /* A step of a narrow matrix has more of the other side; of a very narrow one it is longer, for the calls it takes. */
+    const size_t row = plan->cols * size;
     plan->step_rows = cut->step_rows;
     plan->step_cols = most(cut->step_bytes / size / v, 1) * v;
-    const size_t step_bytes = cut->step_rows * cut->step_bytes, row = plan->cols * size;
-    if (!plan->panels && row < cut->step_bytes)
-        plan->step_rows = up((row < SLIM_BYTES ? 8 * step_bytes : step_bytes) / row, cut->step_rows);
-    else if (plan->panels && plan->rows < cut->step_rows)
-        plan->step_cols = most(step_bytes / run / v, 1) * v;
+    if (!plan->panels && row <= SHORT_BYTES && plan->block_cols == plan->cols) {
+        plan->step_rows = up(AHEAD_BYTES / row, cut->step_rows);
+        plan->step_cols = plan->cols;
+        plan->ahead = AHEAD_BYTES;
+    } else if (plan->panels && plan->rows < cut->step_rows) {
+        plan->step_cols = most(cut->step_rows * cut->step_bytes / run / v, 1) * v;
+    }
 }
 
 /* In the cache, whole input rows at a time; but where a store is a part of a line, the rest must come before a pitch of many
@@ -140,7 +143,8 @@ static void choose_pieces(struct tpd_cpu_plan *plan) {
         plan->piece_batch = bytes / one;
     } else if (plan->gather != 0) { /* to the right first: a strip ends within a page, where the next one goes on */
         plan->piece_cols = least(plan->cols, up(bytes / (plan->block_rows * plan->itemsize) + 1, plan->block_cols));
-        plan->piece_rows = least(plan->rows, most(bytes / (plan->piece_cols * plan->itemsize) / plan->block_rows, 1) * plan->block_rows);
+        plan->piece_rows =
+            least(plan->rows, most(bytes / (plan->piece_cols * plan->itemsize) / plan->block_rows, 1) * plan->block_rows);
     } else if (plan->panels) {
         plan->piece_cols = least(plan->cols, up(bytes / (plan->rows * plan->itemsize) + 1, plan->block_cols));
     } else {

@@ -26,6 +26,14 @@ static struct pass begin(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker 
     return (struct pass){.plan = plan, .worker = worker, .todo = bytes, .due = waiting->count * waiting->bytes};
 }
 
+/* Input rows that follow each other are one stream, which the prefetcher loses while a share of the other tile leaves. So as
+ * many lines as a step reads are asked for before it, some way ahead. */
+static void ask_ahead(const struct tpd_cpu_plan *plan, const struct tpd_cpu_block *step) {
+    const size_t there = (size_t)(step->src_end - step->src), end = least(plan->ahead + step->rows * step->src_pitch, there);
+    for (size_t i = plan->ahead; i < end; i += TPD_CPU_LINE)
+        __builtin_prefetch(step->src + i, 0, 2);
+}
+
 /* Fills a part of the worker's next tile step by step. Where tile rows lie back to back, the last rows go first: see
  * fill_network.h. */
 static void fill(struct pass *pass, const struct tpd_cpu_block *part) {
@@ -40,6 +48,8 @@ static void fill(struct pass *pass, const struct tpd_cpu_block *part) {
             step.cols = least(plan->step_cols, part->cols - c);
             step.src = part->src + r * part->src_pitch + c * size;
             step.dst = part->dst + c * part->dst_pitch + r * size;
+            if (plan->ahead != 0)
+                ask_ahead(plan, &step);
             plan->fill(&step);
             pass->done += step.rows * step.cols * size;
             size_t share = (size_t)((double)pass->due * ((double)pass->done / (double)pass->todo));

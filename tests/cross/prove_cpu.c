@@ -11,9 +11,10 @@
 #include "kernels/cpu/cpu.h"
 #include "transposed/transposed.h"
 
-enum { ROOM = 1 << 20, GUARD = 64 };
+enum { ROOM = 3 << 20, GUARD = 64 };
 
-static unsigned char in[ROOM + 2 * GUARD], out[ROOM + 3 * GUARD], expected[ROOM];
+static unsigned char in[ROOM + 2 * GUARD], expected[ROOM];
+static _Alignas(TPD_CPU_LINE) unsigned char out[ROOM + 3 * GUARD];
 static _Alignas(TPD_CPU_LINE) unsigned char tiles[2][TPD_CPU_TILE_MOST];
 static unsigned long proofs, failures;
 
@@ -64,6 +65,7 @@ int main(void) {
                 for (matrix.cols = 1; matrix.cols <= 35; matrix.cols += matrix.cols < 20 ? 1 : 5)
                     prove_all(list[k], matrix, matrix.rows % 17, matrix.cols % 13);
             prove_all(list[k], (struct tpd_matrix){700, 97, 1, sizes[s], TPD_DTYPE_OPAQUE}, 0, 0);
+            prove_all(list[k], (struct tpd_matrix){1088, 1100, 1, sizes[s], TPD_DTYPE_OPAQUE}, 3, 0); /* gathered, if small */
             prove_all(list[k], (struct tpd_matrix){1301, 33, 1, sizes[s], TPD_DTYPE_OPAQUE}, 3, 5);
             prove_all(list[k], (struct tpd_matrix){3, 5003, 1, sizes[s], TPD_DTYPE_OPAQUE}, 1, 0);
             prove_all(list[k], (struct tpd_matrix){5003, 3, 1, sizes[s], TPD_DTYPE_OPAQUE}, 0, 1);
