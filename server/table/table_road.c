@@ -146,7 +146,7 @@ static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t 
 static uint64_t panel_size(const struct tpd_table_work *work, const uint64_t *lengths, uint64_t all, uint64_t room) {
     const struct tpd_table_task *task = work->task;
     uint64_t size = room < all ? room : all, want = work->rows * RUN_BYTES, longest = 0;
-    if (task->panel_bytes == 0 || !tpd_table_is_wide(work) || work->window_bytes != 0)
+    if (size == 0 || task->panel_bytes == 0 || !tpd_table_is_wide(work) || work->window_bytes != 0)
         return size;
     for (uint64_t c = 0; c < work->cols; c++)
         longest = lengths[c] > longest ? lengths[c] : longest;
