@@ -36,6 +36,7 @@ struct tpd_bench_ask {
     uint64_t budget_ns;    /* of one row */
     uint64_t memory_bytes; /* of the host, for input and output together; 0: as much as is sensible */
     bool json;
+    bool tune;
 };
 
 /* The words of one list, each option of which may be given again. Fail with TPD_BAD_PARAMETER and others: name option, value and

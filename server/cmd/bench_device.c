@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "server/config/value.h"
+#include "transposed/alloc.h"
+#include "transposed/tuning.h"
 
 enum tpd_status tpd_bench_find_device(const char *text, enum tpd_backend_id *id, uint32_t *index, struct tpd_error *error) {
     const char *colon = strchr(text, ':');
@@ -34,4 +36,21 @@ enum tpd_status tpd_bench_find_device(const char *text, enum tpd_backend_id *id,
         return count != 0 ? TPD_OK : TPD_UNKNOWN_DEVICE;
     }
     return tpd_fail(error, TPD_UNKNOWN_DEVICE, "there is no device %s here", text);
+}
+
+enum tpd_status tpd_bench_tune(const struct tpd_backend *backend, struct tpd_device *device, struct tpd_tuning **table,
+                               struct tpd_error *error) {
+    static const uint64_t budget_ns = 1500000000; /* the default of tune_budget */
+    *table = NULL;
+    if (backend->tune == NULL)
+        return TPD_OK;
+    struct tpd_tuning *made = tpd_alloc_zero(1, sizeof *made);
+    if (made == NULL)
+        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a table of strategies");
+    enum tpd_status status = backend->tune(device, budget_ns, made, error);
+    if (status == TPD_OK)
+        *table = made;
+    else
+        tpd_free(made);
+    return status;
 }

@@ -20,7 +20,7 @@ enum {
     SIMT_BYTES = 256 << 10, /* of a matrix of the grid: the runner takes some tenths of a second for it */
 };
 
-enum option { SHAPE, ITEMSIZE, STRATEGY, DEVICE, THREADS, REPEATS, SECONDS, MEMORY, JSON };
+enum option { SHAPE, ITEMSIZE, STRATEGY, DEVICE, THREADS, REPEATS, SECONDS, MEMORY, TUNE, JSON };
 const struct tpd_option tpd_options_bench[] = {
     [SHAPE] = {"shape", 0, "ROWSxCOLS[xBATCH]", "A shape in place of the standard grid; may be given again"},
     [ITEMSIZE] = {"itemsize", 0, "N", "Bytes of an item (default 1, 2, 4, 8 and 16); may be given again"},
@@ -30,6 +30,7 @@ const struct tpd_option tpd_options_bench[] = {
     [REPEATS] = {"repeats", 0, "N", "Times of each row, in turns with the copies (default 15)"},
     [SECONDS] = {"seconds", 0, "N", "What the times of one row may take together (default 2)"},
     [MEMORY] = {"memory", 0, "BYTES", "Host memory for input and output together (default half of what is free)"},
+    [TUNE] = {"tune", 0, NULL, "Time a GPU's strategies first, as the daemon's first start does: auto goes by that, not by rule"},
     [JSON] = {"json", 0, NULL, "Print JSON for programs"},
     {NULL, 0, NULL, NULL},
 };
@@ -47,6 +48,7 @@ struct bench {
     const struct tpd_backend *backend;
     struct tpd_device *device;
     struct tpd_device_info info;
+    struct tpd_tuning *tuning; /* by which it goes; NULL: by rule */
     struct tpd_bench_host host;
     uint64_t most_bytes; /* of one matrix */
     uint32_t threads;
@@ -83,6 +85,9 @@ static enum tpd_status set_option(struct tpd_bench_ask *ask, int option, const c
         if (!tpd_value_parse_bytes(text, &ask->memory_bytes) || ask->memory_bytes < 4096)
             return tpd_fail(error, TPD_BAD_PARAMETER, "--memory is %.40s: it takes 4KiB or more, in bytes or with KiB, MiB, GiB",
                             text);
+        break;
+    case TUNE:
+        ask->tune = true;
         break;
     default:
         ask->json = true;
@@ -302,6 +307,10 @@ static enum tpd_status open_device(struct bench *bench, const char *text, uint32
         return status;
     bench->backend->info(bench->device, &bench->info);
     bench->threads = id == TPD_BACKEND_CPU ? bench->info.multiprocessors : 0;
+    if (bench->ask.tune)
+        status = tpd_bench_tune(bench->backend, bench->device, &bench->tuning, error);
+    if (status != TPD_OK)
+        return status;
     if (bench->backend->measure != NULL) {
         bench->most_bytes = (bench->info.memory_pool_bytes - 4096) / 2;
         return TPD_OK;
@@ -317,6 +326,8 @@ static void close_device(struct bench *bench) {
     if (bench->device != NULL)
         bench->backend->close(bench->device);
     bench->device = NULL;
+    tpd_free(bench->tuning);
+    bench->tuning = NULL;
 }
 
 /* True: a CPU, for which the number of threads makes a difference. */

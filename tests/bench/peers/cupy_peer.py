@@ -23,8 +23,8 @@ class CupyWork(peer.Work):
         self.stream = cupy.cuda.Stream(non_blocking=True)
         self.begin, self.end = cupy.cuda.Event(), cupy.cuda.Event()
         self.scramble = cupy.ElementwiseKernel(
-            "uint64 i", "uint64 z",
-            "z = (i + 1) * 0x9e3779b97f4a7c15ull; z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull; z ^= z >> 31", "peer_scramble")
+            "uint64 index", "uint64 z",
+            "z = (index + 1) * 0x9e3779b97f4a7c15ull; z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull; z ^= z >> 31", "peer_scramble")
         self.types = {1: cupy.uint8, 2: cupy.uint16, 4: cupy.uint32, 8: cupy.uint64, 16: cupy.complex128}
         self.release()
 
