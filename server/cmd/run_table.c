@@ -14,7 +14,7 @@
 #include "server/table/table.h"
 #include "transposed/clock.h"
 
-enum { WINDOW_MOST_BYTES = 32 << 20 /* twice the largest cell */, WINDOW_LEAST_BYTES = 1 << 20 };
+enum { WINDOW_MOST_BYTES = 32 << 20 /* twice the largest cell */, WINDOW_LEAST_BYTES = 1 << 20, PANEL_BYTES = 4 << 20 };
 
 /* Of a limited address space, what stays for stacks, libraries and the heap. */
 #define SPARE_BYTES ((uint64_t)96 << 20)
@@ -138,6 +138,7 @@ enum tpd_status tpd_run_table(struct tpd_run *run, struct tpd_error *error) {
                                   .threads = tpd_run_threads(run),
                                   .memory_bytes = tpd_run_memory(run),
                                   .chunk_bytes = 1 << 20,
+                                  .panel_bytes = PANEL_BYTES,
                                   .write = put,
                                   .expect = show_plan,
                                   .progress = show_progress,

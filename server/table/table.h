@@ -3,8 +3,8 @@
  * Two readings of the text. The survey finds the shape and how many bytes each column has, chunk by chunk; so every cell's place
  * in the answer is known before one is moved. The second reading makes an index of each band of rows, has the CPU's back end
  * transpose it, and gathers the cells to their places. Where the answer is larger than the memory allowed, it is made in panels
- * of columns, one more reading each. Owns: nothing beyond a call. Threads: makes and joins its own. Ceiling: memory_bytes for the
- * answer's panel, windows and tables.
+ * of columns; each reads on where the one before stopped in a row, or, where rows are short, reads all of them again. Owns:
+ * nothing beyond a call. Threads: makes and joins its own. Ceiling: memory_bytes for the answer's panel, windows and tables.
  */
 #ifndef TPD_TABLE_H
 #define TPD_TABLE_H
@@ -32,7 +32,8 @@ struct tpd_table_task {
     uint64_t memory_bytes;
     uint64_t window_bytes; /* of the file, mapped at a time by each thread; no cell may be larger. 0: all of it, once */
     uint64_t chunk_bytes;  /* a thread's share of the text is cut no smaller */
-    /* The answer's bytes, in order, from the calling thread. */
+    uint64_t panel_bytes;  /* of the answer of a wide table, made and written at a time. 0: all that the memory holds */
+    /* The answer's bytes, in order, from one thread at a time. */
     enum tpd_status (*write)(void *self, const void *bytes, size_t count, struct tpd_error *error);
     /* NULL: nobody wants to know. expect: before the first reading, when there will be more than two of them. progress: of all
      * readings together, from any thread. */

@@ -4,6 +4,7 @@
  * A band is as many rows as leave text, index and transposed index in the second-level cache. What one of its columns has is
  * put together in a small buffer and leaves it in one piece: the places lie a row of the answer apart.
  */
+#include <inttypes.h>
 #include <string.h>
 
 #include "server/codec/cell_write.h"
@@ -23,7 +24,7 @@ struct filler {
     struct tpd_chunk *chunk;
     struct tpd_cursor cursor;
     struct tpd_cell_batch batch;
-    struct tpd_cell *band, *turned; /* the panel's columns of the band, before and after */
+    struct tpd_cell *band, *turned; /* the desk's */
     uint64_t row;                   /* the band's first, of the chunk's */
     uint64_t forgotten;             /* the text before is not needed any more */
 };
@@ -174,7 +175,7 @@ static enum tpd_status fill_bands(struct filler *f) {
 
 /* Rows side by side, all of them in view, or one alone. */
 struct strip {
-    uint64_t at[TPD_TABLE_STRIP_ROWS]; /* where each row goes on; UINT64_MAX: it has no more */
+    uint64_t at[TPD_TABLE_STRIP_MOST]; /* where each row goes on; UINT64_MAX: it has no more */
     const uint64_t *row_at;
     uint64_t rows;
     uint64_t first, width; /* columns */
@@ -220,23 +221,56 @@ static enum tpd_status fill_strips(struct filler *f) {
     struct tpd_chunk *chunk = f->chunk;
     enum tpd_status status = TPD_OK;
     struct strip s;
+    const uint64_t width = work->panel.end - work->resume, fit = TPD_BATCH_CELLS / width;
+    const uint64_t rows_most = fit < TPD_TABLE_STRIP_ROWS   ? TPD_TABLE_STRIP_ROWS
+                               : fit < TPD_TABLE_STRIP_MOST ? fit
+                                                            : TPD_TABLE_STRIP_MOST;
+    if (chunk->row_next == NULL && work->resumes && chunk->rows != 0) {
+        chunk->row_next = tpd_alloc((size_t)chunk->rows * sizeof *chunk->row_next);
+        if (chunk->row_next == NULL)
+            return tpd_fail(&chunk->error, TPD_NO_MEMORY, "the system gave no memory for the places of %" PRIu64 " rows",
+                            chunk->rows);
+        memcpy(chunk->row_next, chunk->row_at, (size_t)chunk->rows * sizeof *chunk->row_next);
+    }
+    const uint64_t *from = chunk->row_next != NULL ? chunk->row_next : chunk->row_at;
     for (; f->row < chunk->rows && status == TPD_OK; f->row += s.rows) {
         s.row_at = chunk->row_at + f->row;
-        s.rows = chunk->rows - f->row < TPD_TABLE_STRIP_ROWS ? chunk->rows - f->row : TPD_TABLE_STRIP_ROWS;
+        s.rows = chunk->rows - f->row < rows_most ? chunk->rows - f->row : rows_most;
         while (work->window_bytes != 0 && s.rows > 1 && s.row_at[s.rows] - s.row_at[0] > work->window_bytes)
             s.rows--;
-        memcpy(s.at, s.row_at, (size_t)s.rows * sizeof *s.at);
+        memcpy(s.at, from + f->row, (size_t)s.rows * sizeof *s.at);
         status = tpd_window_show(&f->cursor.window, s.row_at[0], s.row_at[s.rows > 1 ? s.rows : 0], &chunk->error);
         const uint64_t most = TPD_BATCH_CELLS / s.rows;
-        for (s.first = 0; s.first < work->panel.end && status == TPD_OK; s.first += s.width) {
-            aim(&s, &work->panel, work->cols - s.first < most ? work->cols - s.first : most);
+        for (s.first = work->resume; s.first < work->panel.end && status == TPD_OK; s.first += s.width) {
+            aim(&s, &work->panel, work->panel.end - s.first < most ? work->panel.end - s.first : most);
             for (uint64_t r = 0; r < s.rows && status == TPD_OK; r++)
                 status = read_strip(f, &s, r);
             if (status == TPD_OK)
                 status = turn_and_gather(f, f->band, s.rows, s.low, s.high - s.low);
         }
+        if (chunk->row_next != NULL && !work->panel.is_part)
+            memcpy(chunk->row_next + f->row, s.at, (size_t)s.rows * sizeof *s.at);
         pass(f, s.row_at[0], s.row_at[s.rows]);
     }
+    return status;
+}
+
+void tpd_desk_clear(struct tpd_desk *desk) {
+    tpd_cell_batch_fini(&desk->batch);
+    tpd_free(desk->band);
+    tpd_free(desk->turned);
+    desk->band = desk->turned = NULL;
+}
+
+static enum tpd_status furnish(struct tpd_desk *desk, struct tpd_error *error) {
+    enum tpd_status status = tpd_cell_batch_init(&desk->batch, TPD_BATCH_CELLS, error);
+    desk->band = tpd_alloc((TPD_BATCH_CELLS + TPD_SCAN_SLACK) * sizeof *desk->band);
+    desk->turned = tpd_alloc((TPD_BATCH_CELLS + TPD_SCAN_SLACK) * sizeof *desk->turned);
+    if (status == TPD_OK && (desk->band == NULL || desk->turned == NULL))
+        status = tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for an index");
+    desk->is_ready = status == TPD_OK;
+    if (status != TPD_OK)
+        tpd_desk_clear(desk);
     return status;
 }
 
@@ -244,17 +278,17 @@ void tpd_table_fill(struct tpd_table_work *work, uint32_t index) {
     struct tpd_chunk *chunk = &work->chunks[index];
     struct filler f = {.work = work, .chunk = chunk, .forgotten = chunk->start};
     f.cursor = (struct tpd_cursor){.work = work, .window = {.work = work, .most = work->window_bytes}, .at = chunk->start};
-    chunk->status = tpd_cell_batch_init(&f.batch, TPD_BATCH_CELLS, &chunk->error);
-    f.band = tpd_alloc((TPD_BATCH_CELLS + TPD_SCAN_SLACK) * sizeof *f.band);
-    f.turned = tpd_alloc((TPD_BATCH_CELLS + TPD_SCAN_SLACK) * sizeof *f.turned);
-    if (chunk->status == TPD_OK && (f.band == NULL || f.turned == NULL))
-        chunk->status = tpd_fail(&chunk->error, TPD_NO_MEMORY, "the system gave no memory for an index");
+    struct tpd_desk *desk = work->desks;
+    while (atomic_flag_test_and_set_explicit(&desk->is_taken, memory_order_acquire))
+        desk++; /* there are as many as threads */
+    chunk->status = desk->is_ready ? TPD_OK : furnish(desk, &chunk->error);
+    f.batch = desk->batch;
+    f.band = desk->band;
+    f.turned = desk->turned;
     if (chunk->status == TPD_OK && work->forgets)
         fetch(&f, chunk->start);
     if (chunk->status == TPD_OK)
         chunk->status = tpd_table_is_wide(work) ? fill_strips(&f) : fill_bands(&f);
     tpd_window_close(&f.cursor.window);
-    tpd_cell_batch_fini(&f.batch);
-    tpd_free(f.band);
-    tpd_free(f.turned);
+    atomic_flag_clear_explicit(&desk->is_taken, memory_order_release);
 }

@@ -9,7 +9,8 @@
 
 enum {
     TPD_TABLE_STRIP_COLS = 1 << 8, /* from here on rows are read side by side, a strip of each at a time */
-    TPD_TABLE_STRIP_ROWS = 64,     /* so many rows at most */
+    TPD_TABLE_STRIP_ROWS = 64,     /* so many rows */
+    TPD_TABLE_STRIP_MOST = 256,    /* or more, where a panel has few columns */
     TPD_TABLE_PIECE = 8 << 20      /* of the answer, a write */
 };
 
@@ -62,8 +63,17 @@ struct tpd_chunk {
     uint64_t *places;   /* a column: the bytes of its cells here; later where the next one goes, within the column's row */
     uint64_t *row_at;   /* of a wide table: where each row begins; `rows` of them */
     size_t row_at_room; /* allocated */
+    uint64_t *row_next; /* of a wide table: where each row's column `resume` begins; UINT64_MAX: it has none. NULL: at row_at */
     enum tpd_status status;
     struct tpd_error error;
+};
+
+/* What one thread needs to fill, kept from panel to panel. */
+struct tpd_desk {
+    atomic_flag is_taken;
+    bool is_ready;
+    struct tpd_cell_batch batch;
+    struct tpd_cell *band, *turned; /* the panel's columns of the band, before and after */
 };
 
 /* Columns first .. end of the answer's rows; of a single one perhaps a part: bytes low .. high of its row. */
@@ -80,6 +90,7 @@ struct tpd_table_work {
     bool pad;
     size_t filler_bytes;
     uint64_t rows, cols;
+    uint64_t row_bytes; /* of the first row, or 0: not known yet */
     struct tpd_chunk *chunks;
     uint32_t chunk_count;
     struct tpd_window whole; /* the whole text, where it may be mapped whole */
@@ -93,7 +104,16 @@ struct tpd_table_work {
     uint64_t *starts; /* a column: where its row begins in the panel */
     unsigned char *out;
     struct tpd_panel panel;
-    bool forgets; /* no panel follows, and the text is large: what was read leaves memory */
+    struct tpd_desk *desks; /* one a thread */
+    uint64_t resume;        /* the column that every chunk's row_next stands at */
+    bool resumes;           /* more panels follow */
+    /* A panel that is written while the next one is made; NULL: none. */
+    const unsigned char *ready;
+    uint64_t ready_bytes;
+    enum tpd_status ready_status;
+    struct tpd_error ready_error;
+    bool forgets_all; /* the text is large, and read from front to back by the last panel: what was read leaves memory */
+    bool forgets;     /* now */
 };
 
 static inline uint64_t tpd_table_eol(const struct tpd_table_work *work) {
@@ -113,5 +133,6 @@ void tpd_crew_run(struct tpd_table_work *work, uint32_t count, tpd_crew_step *st
 enum tpd_status tpd_table_survey(struct tpd_table_work *work, struct tpd_error *error) TPD_CHECKED;
 /* table_fill.c: the panel's cells of one chunk to their places in work->out. */
 void tpd_table_fill(struct tpd_table_work *work, uint32_t index);
+void tpd_desk_clear(struct tpd_desk *desk);
 
 #endif

@@ -12,6 +12,8 @@ enum {
     FORGET_LEAST_BYTES = 64 << 20, /* of text: with less, the time to map it again is more than the memory is worth */
     PASSES_MOST = 10000,           /* more readings of the text would go on for days */
     HUGE_BYTES = 2 << 20,
+    RUN_BYTES = 8192,        /* of a row, that a panel reads at a time: less costs more than it saves */
+    PANELS_LEAST = 8,        /* where so many of them are not enough, the answer is made in one */
     FORM_BYTES = 1 << 20,    /* of the text, in which the first line's end is looked for */
     A_THREAD_BYTES = 2 << 20 /* batch, band, turned band, and a stack in use */
 };
@@ -92,12 +94,31 @@ static enum tpd_status write_pieces(struct tpd_table_work *work, const unsigned 
     return status;
 }
 
+/* A step of a panel; where the one before is still to be written, that is the first. */
+static void write_or_fill(struct tpd_table_work *work, uint32_t index) {
+    if (work->ready == NULL)
+        tpd_table_fill(work, index);
+    else if (index != 0)
+        tpd_table_fill(work, index - 1);
+    else
+        work->ready_status = write_pieces(work, work->ready, work->ready_bytes, &work->ready_error);
+}
+
+/* How the latest writing of that kind went. */
+static enum tpd_status take_ready(struct tpd_table_work *work, struct tpd_error *error) {
+    enum tpd_status status = work->ready != NULL ? work->ready_status : TPD_OK;
+    if (status != TPD_OK && error != NULL)
+        *error = work->ready_error;
+    work->ready = NULL;
+    return status;
+}
+
 static enum tpd_status fill_panel(struct tpd_table_work *work, uint64_t *kept, struct tpd_error *error) {
     uint64_t start_ns = tpd_clock_ns();
     const uint64_t c = work->panel.first;
     for (uint32_t i = 0; i < work->chunk_count && work->panel.is_part; i++)
         kept[i] = work->chunks[i].places[c];
-    tpd_crew_run(work, work->chunk_count, tpd_table_fill);
+    tpd_crew_run(work, work->chunk_count + (work->ready != NULL), write_or_fill);
     for (uint32_t i = 0; i < work->chunk_count; i++) {
         struct tpd_chunk *chunk = &work->chunks[i];
         if (work->panel.is_part)
@@ -109,13 +130,32 @@ static enum tpd_status fill_panel(struct tpd_table_work *work, uint64_t *kept, s
         }
     }
     work->task->fill_ns += tpd_clock_ns() - start_ns;
-    return TPD_OK;
+    if (!work->panel.is_part && work->resumes)
+        work->resume = work->panel.end;
+    return take_ready(work, error);
 }
 
 /* Of the last row, its line end: gone where the text had none, but for a line that would be nothing without it. */
 static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t *lengths) {
     bool is_nothing = work->rows == 1 && lengths[work->cols - 1] == tpd_table_eol(work);
     return work->form.final_newline || is_nothing ? 0 : tpd_table_eol(work);
+}
+
+/* Of a panel. A wide table is read on from where the panel before stopped, so that parts of the answer cost no more reading:
+ * small ones leave no pages to be cleared and lie closer to the processor; too small ones read a few bytes here and there. */
+static uint64_t panel_size(const struct tpd_table_work *work, const uint64_t *lengths, uint64_t all, uint64_t room) {
+    const struct tpd_table_task *task = work->task;
+    uint64_t size = room < all ? room : all, want = work->rows * RUN_BYTES, longest = 0;
+    if (size == 0 || task->panel_bytes == 0 || !tpd_table_is_wide(work) || work->window_bytes != 0)
+        return size;
+    for (uint64_t c = 0; c < work->cols; c++)
+        longest = lengths[c] > longest ? lengths[c] : longest;
+    if (want > all / PANELS_LEAST)
+        return size;
+    want = want > task->panel_bytes ? want : task->panel_bytes;
+    want = want / (task->threads > 1 ? 2 : 1);
+    want = want > longest ? want : longest;
+    return want < size ? want : size;
 }
 
 static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error *error) {
@@ -126,8 +166,9 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
     uint64_t *lengths = tpd_alloc((size_t)(work->cols + 1) * sizeof *lengths);
     uint64_t *kept = tpd_alloc(work->chunk_count * sizeof *kept);
     work->starts = tpd_alloc((size_t)(work->cols + 1) * sizeof *work->starts);
+    work->desks = tpd_alloc_zero(task->threads, sizeof *work->desks);
     enum tpd_status status =
-        lengths != NULL && kept != NULL && work->starts != NULL
+        lengths != NULL && kept != NULL && work->starts != NULL && work->desks != NULL
             ? TPD_OK
             : tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for %" PRIu64 " columns", work->cols);
     if (status == TPD_OK) {
@@ -141,8 +182,14 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
                                     " are allowed: raise --memory, or use fewer threads",
                                     work->cols, tables + least, task->memory_bytes);
     }
-    uint64_t size = (room < all ? room : all);
-    size_t mapped = (size_t)size + HUGE_BYTES;
+    uint64_t size = panel_size(work, lengths, status == TPD_OK ? all : 0, room);
+    bool is_double = task->threads > 1 && size < all && size <= room - size && tpd_table_is_wide(work);
+    work->resumes = size < all && tpd_table_is_wide(work);
+    work->forgets_all = task->bytes >= FORGET_LEAST_BYTES && (size == all || !work->resumes);
+    if (work->forgets_all) /* every part of the answer is touched by the first band: not both at once */
+        tpd_window_forget(&work->whole, 0, task->bytes);
+    const uint64_t other = is_double ? (size + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES : 0; /* the second panel's place */
+    size_t mapped = (size_t)(other + size) + HUGE_BYTES;
     unsigned char *memory =
         status == TPD_OK ? mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : NULL;
     if (memory == MAP_FAILED) {
@@ -152,28 +199,40 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
     }
     if (memory != NULL) {
         work->out = memory + (HUGE_BYTES - ((uintptr_t)memory & (HUGE_BYTES - 1)));
-        (void)madvise(work->out, (size_t)size, MADV_HUGEPAGE);
+        (void)madvise(work->out, (size_t)(other + size), MADV_HUGEPAGE);
     }
     work->all_bytes = task->bytes * (1 + (size != 0 ? (all + size - 1) / size : 0));
     if (status == TPD_OK && work->base != 0)
         status = write_pieces(work, (const unsigned char *)"\xef\xbb\xbf", work->base, error);
     uint64_t done = 0;
+    unsigned char *const first = work->out;
     for (work->panel.first = 0; work->panel.first < work->cols && status == TPD_OK;) {
         uint64_t bytes = next_panel(work, lengths, size, done, &work->panel);
         for (uint64_t c = work->panel.first, at = 0; c < work->panel.end; at += lengths[c], c++)
             work->starts[c] = at;
         bool is_over = !work->panel.is_part || work->panel.high == lengths[work->panel.first];
-        work->forgets = is_over && work->panel.end == work->cols && task->bytes >= FORGET_LEAST_BYTES;
+        work->forgets = work->forgets_all && is_over && work->panel.end == work->cols;
         status = fill_panel(work, kept, error);
-        task->passes++;
+        task->passes += work->panel.first == 0 || !work->resumes || work->panel.is_part;
         uint64_t cut = is_over && work->panel.end == work->cols ? last_line_cut(work, lengths) : 0;
-        if (status == TPD_OK)
-            status = write_pieces(work, work->out, bytes > cut ? bytes - cut : 0, error);
+        bytes = bytes > cut ? bytes - cut : 0;
+        if (status == TPD_OK && is_double) {
+            work->ready = work->out;
+            work->ready_bytes = bytes;
+            work->out = work->out == first ? first + other : first;
+        } else if (status == TPD_OK) {
+            status = write_pieces(work, work->out, bytes, error);
+        }
         done = is_over ? 0 : work->panel.high;
         work->panel.first = is_over ? work->panel.end : work->panel.first;
     }
+    if (status == TPD_OK && work->ready != NULL)
+        status = write_pieces(work, work->ready, work->ready_bytes, error);
     if (memory != NULL)
         (void)munmap(memory, mapped);
+    for (uint32_t i = 0; i < task->threads && work->desks != NULL; i++)
+        tpd_desk_clear(&work->desks[i]);
+    tpd_free(work->desks);
     tpd_free(lengths);
     tpd_free(kept);
     tpd_free(work->starts);
@@ -236,13 +295,12 @@ enum tpd_status tpd_table_transpose(struct tpd_table_task *task, struct tpd_erro
         status = tpd_fail_limit(error, TPD_TOO_LARGE, task->options->cells_most, is_past ? UINT64_MAX : cells,
                                 "%" PRIu64 " rows of %" PRIu64 " cells are more than %" PRIu64 ", the most cells allowed",
                                 work.rows, work.cols, task->options->cells_most);
-    if (task->bytes >= FORGET_LEAST_BYTES) /* every part of the answer is touched by the first band: not both at once */
-        tpd_window_forget(&work.whole, 0, task->bytes);
     if (status == TPD_OK)
         status = make_answer(&work, error);
     for (uint32_t i = 0; i < work.chunk_count; i++) {
         tpd_free(work.chunks[i].places);
         tpd_free(work.chunks[i].row_at);
+        tpd_free(work.chunks[i].row_next);
     }
     tpd_free(work.chunks);
     tpd_window_close(&work.whole);

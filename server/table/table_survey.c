@@ -236,15 +236,19 @@ static enum tpd_status first_row(struct tpd_table_work *work, struct tpd_error *
     if (head.status != TPD_OK && error != NULL)
         *error = head.error;
     work->cols = head.cols;
+    work->row_bytes = head.end - head.start;
     return head.status;
 }
 
 static enum tpd_status cut(struct tpd_table_work *work, struct tpd_error *error) {
-    enum { TABLES_BYTES = 64 << 20, A_THREAD = 4 };
+    enum { TABLES_BYTES = 64 << 20, A_THREAD = 4, LONG_ROW_BYTES = 64 << 10, CHUNK_ROWS = 16 };
     const struct tpd_table_task *task = work->task;
     uint64_t most = task->threads > 1 ? (uint64_t)task->threads * A_THREAD : 1, size = task->bytes - work->base;
     if (most > size / task->chunk_bytes)
         most = size / task->chunk_bytes;
+    /* A few long rows: fewer in a chunk are too few cells at a time for each row of the answer. */
+    if (work->row_bytes > LONG_ROW_BYTES && most > task->threads && most > size / work->row_bytes / CHUNK_ROWS)
+        most = size / work->row_bytes / CHUNK_ROWS > task->threads ? size / work->row_bytes / CHUNK_ROWS : task->threads;
     if (most > TABLES_BYTES / 8 / (work->cols + 1) && most > task->threads)
         most = task->threads;
     most = most != 0 ? most : 1;

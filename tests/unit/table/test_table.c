@@ -246,6 +246,40 @@ START_TEST(test_refused) {
 }
 END_TEST
 
+/* A few long rows: the answer leaves in parts, and each part is read on from where the one before stopped. */
+START_TEST(test_long_rows) {
+    uint64_t seed = 7;
+    for (size_t rows = 1; rows <= 4; rows++)
+        for (uint32_t threads = 1; threads <= 3; threads++) {
+            struct tpd_table_options options = {.ragged = rows == 4 ? TPD_RAGGED_PAD : TPD_RAGGED_ERROR, .filler = "NA"};
+            struct table table = random_table(rows, 60000, rows == 4, &seed), other = turned(&table, options.filler);
+            struct text in = spell(&table, "\n", true, false), wanted = spell(&other, "\n", true, false), got = {.data = NULL};
+            struct tpd_error error = {.text = ""};
+            int fd = file_of(&in, 0);
+            struct tpd_table_task task = {.fd = fd,
+                                          .bytes = in.count,
+                                          .options = &options,
+                                          .delimiter = ',',
+                                          .threads = threads,
+                                          .memory_bytes = UINT64_MAX,
+                                          .chunk_bytes = 1,
+                                          .panel_bytes = 4000,
+                                          .write = take,
+                                          .self = &got};
+            ck_assert_ok(tpd_table_transpose(&task, &error), error);
+            ck_assert_uint_eq(task.passes, 1);
+            ck_assert_uint_eq(got.count, wanted.count);
+            ck_assert_mem_eq(got.data, wanted.data, wanted.count);
+            close(fd);
+            free(got.data);
+            free(in.data);
+            free(wanted.data);
+            free(table.cells);
+            free(other.cells);
+        }
+}
+END_TEST
+
 START_TEST(test_limits) {
     struct text in = {.data = NULL}, got;
     struct tpd_table_options options = {.cells_most = 5};
@@ -307,6 +341,7 @@ int main(void) {
     tcase_add_test(tests, test_quoted_lines);
     tcase_add_test(tests, test_quoted_long_lines);
     tcase_add_test(tests, test_refused);
+    tcase_add_test(tests, test_long_rows);
     tcase_add_test(tests, test_limits);
     tcase_add_test(tests, test_no_memory);
     suite_add_tcase(suite, tests);
