@@ -26,6 +26,7 @@ void tpd_crew_share(uint32_t threads, uint32_t count, void (*step)(void *self, u
     uint32_t helpers = 0, wanted = threads < count ? threads : count;
     sigset_t all, before;
     (void)sigfillset(&all);
+    (void)sigdelset(&all, SIGBUS); /* a mapped file that shrank: blocked, it would end the program without its handler */
     (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are the program's own */
     while (helpers + 1 < wanted && helpers + 1 < TPD_CREW_MOST && pthread_create(&helper[helpers], NULL, take_steps, &crew) == 0)
         helpers++;

@@ -212,18 +212,20 @@ class Files(unittest.TestCase):
         self.assertIn(b"standard output", said)
 
     def test_a_file_that_becomes_shorter(self):
-        source = self.write("t.csv", b"1,2,3,4,5,6,7\n" * 3000000)
-        child = subprocess.Popen([BINARY, "run", source, "-o", self.path("o.csv"), "--threads", "1"], stderr=subprocess.PIPE, env=clean_environment({"ASAN_OPTIONS": "handle_sigbus=0"}))
-        while child.poll() is None:  # once it is mapped
-            with open(f"/proc/{child.pid}/maps") as maps:
-                if "t.csv" in maps.read():
-                    os.truncate(source, 100)
-                    break
-        said = child.stderr.read()
-        child.stderr.close()
-        self.assertEqual(child.wait(), 1)
-        self.assertIn(b"became shorter", said)
-        self.assertEqual(os.listdir(self.folder.name), ["t.csv"])
+        for threads in ("1", "3"):
+            with self.subTest(threads=threads):
+                source = self.write("t.csv", b"1,2,3,4,5,6,7\n" * 3000000)
+                child = subprocess.Popen([BINARY, "run", source, "-o", self.path("o.csv"), "--threads", threads], stderr=subprocess.PIPE, env=clean_environment({"ASAN_OPTIONS": "handle_sigbus=0"}))
+                while child.poll() is None:  # once it is mapped
+                    with open(f"/proc/{child.pid}/maps") as maps:
+                        if "t.csv" in maps.read():
+                            os.truncate(source, 100)
+                            break
+                said = child.stderr.read()
+                child.stderr.close()
+                self.assertEqual(child.wait(), 1)
+                self.assertIn(b"became shorter", said)
+                self.assertEqual(os.listdir(self.folder.name), ["t.csv"])
 
     def test_a_progress_bar_on_a_terminal(self):
         import pty
