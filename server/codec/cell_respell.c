@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "server/codec/cell_scan.h"
+#include "server/codec/codec_internal.h"
 #include "server/codec/json_scan.h"
 #include "server/codec/number_spelling.h"
 
@@ -276,7 +277,7 @@ enum tpd_status tpd_cells_respell(struct tpd_payload *payload, enum tpd_codec_id
     enum tpd_status status = each(&r, payload, to_json, &measured, NULL, error);
     size_t start = payload->text.bytes + TPD_TEXT_PAD + TPD_FILLER_MOST; /* behind the filler */
     if (status == TPD_OK)
-        status = tpd_block_grow(&payload->text, start + measured.bytes + TPD_TEXT_PAD, error);
+        status = tpd_text_grow_behind_filler(&payload->text, measured.bytes, error);
     if (status != TPD_OK)
         return status;
     struct output written = {.to = payload->text.data + start};

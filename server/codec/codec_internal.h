@@ -42,6 +42,10 @@ enum tpd_status tpd_text_sink_open(struct tpd_text_sink *sink, const struct tpd_
 enum tpd_status tpd_text_sink_push(struct tpd_text_sink *sink, const void *bytes, size_t count,
                                    struct tpd_error *error) TPD_CHECKED;
 void tpd_text_sink_finish(struct tpd_text_sink *sink);
+
+/* Room for `bytes` behind the text and the filler, which lies TPD_TEXT_PAD after the text's last byte and moves with it. The text
+ * keeps its count of bytes. Fails as tpd_block_grow() does. */
+enum tpd_status tpd_text_grow_behind_filler(struct tpd_block *text, size_t bytes, struct tpd_error *error) TPD_CHECKED;
 /* Adds line and column of `at` to an error. */
 void tpd_text_place(struct tpd_error *error, const unsigned char *text, const unsigned char *at);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "server/codec/cell_write.h"
+#include "server/codec/codec_internal.h"
 #include "server/codec/delimited.h"
 #include "server/codec/number_rows.h"
 
@@ -65,7 +66,7 @@ static enum tpd_status add_quotes(struct tpd_payload *payload, unsigned char del
             "a cell holds the delimiter of the answer, and quotes=off leaves no way to write that: ask for the format "
             "that came in");
     size_t at = payload->text.bytes + TPD_TEXT_PAD + TPD_FILLER_MOST; /* behind the filler */
-    enum tpd_status status = tpd_block_grow(&payload->text, at + (size_t)bytes + TPD_TEXT_PAD, error);
+    enum tpd_status status = tpd_text_grow_behind_filler(&payload->text, (size_t)bytes, error);
     if (status != TPD_OK)
         return status;
     unsigned char *text = payload->text.data;

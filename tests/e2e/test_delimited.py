@@ -229,7 +229,7 @@ class Files(unittest.TestCase):
 
     def test_a_progress_bar_on_a_terminal(self):
         import pty
-        source = self.write("t.csv", spell(table(200, 50)) * 400)
+        source = self.write("t.csv", spell(table(200, 50)) * 1600)  # a bar is drawn after 0.3 s
         parent, terminal = pty.openpty()
         child = subprocess.Popen([BINARY, "run", source, "-o", self.path("o.csv"), "--threads", "1", "--memory", "6MiB"], stderr=terminal, env=clean_environment())
         os.close(terminal)
