@@ -17,13 +17,13 @@ static size_t least(size_t a, size_t b) {
 struct pass {
     const struct tpd_cpu_plan *plan;
     struct tpd_cpu_worker *worker;
-    size_t todo, done; /* bytes of the new block */
+    size_t whole, done; /* bytes of the new block */
     size_t due, sent;  /* bytes of the one that waits */
 };
 
 static struct pass begin(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker, size_t bytes) {
     const struct tpd_cpu_waiting *waiting = &worker->waiting;
-    return (struct pass){.plan = plan, .worker = worker, .todo = bytes, .due = waiting->count * waiting->bytes};
+    return (struct pass){.plan = plan, .worker = worker, .whole = bytes, .due = waiting->count * waiting->bytes};
 }
 
 /* Input rows that follow each other are one stream, which the prefetcher loses while a share of the other tile leaves. So as
@@ -52,7 +52,7 @@ static void fill(struct pass *pass, const struct tpd_cpu_block *part) {
                 ask_ahead(plan, &step);
             plan->fill(&step);
             pass->done += step.rows * step.cols * size;
-            size_t share = (size_t)((double)pass->due * ((double)pass->done / (double)pass->todo));
+            size_t share = (size_t)((double)pass->due * ((double)pass->done / (double)pass->whole));
             if (share > pass->sent)
                 plan->ops->leave(&pass->worker->waiting, share - pass->sent);
             pass->sent = share;
