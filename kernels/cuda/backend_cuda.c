@@ -115,7 +115,7 @@ static enum tpd_cuda_way way_of(const struct tpd_device *device, const struct tp
                                 uint64_t bytes) {
     /* Of accesses that fill no sector the bus carries each by itself: only where there are few. */
     const bool is_scattered = strategy == TPD_STRATEGY_DIRECT || strategy == TPD_STRATEGY_SWAPPED;
-    if (task->flow != NULL && task->flow->await != NULL)
+    if (task->flow != NULL)
         return TPD_CUDA_PANELS;
     const bool is_even = strategy == TPD_STRATEGY_VECTOR || strategy == TPD_STRATEGY_NARROW || strategy == TPD_STRATEGY_PACKED;
     if (bytes <= (is_even ? device->mapped_most_bytes : device->mapped_uneven_most_bytes) &&

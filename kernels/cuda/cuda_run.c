@@ -153,10 +153,6 @@ static int run_whole(const struct tpd_cuda_run *run, unsigned char *in, unsigned
 
 /* ---- panels ---- */
 
-static bool is_in_order(const struct tpd_task *task) {
-    return task->flow != NULL && task->flow->await != NULL;
-}
-
 static bool rows_go_by_kernel(const struct tpd_device *device, const struct tpd_task *task) {
     return device->rows_by != TPD_CUDA_ROWS_ENGINE && task->pinned && device->properties.maps_host;
 }
@@ -166,11 +162,11 @@ void tpd_cuda_panels_begin(struct tpd_panels *panels, const struct tpd_device *d
     const struct tpd_panels_wish wish = {
         .most_bytes = device->panel_most_bytes,
         /* What is left to do when a body's end has come is a part of a panel. */
-        .target_bytes = is_in_order(task) ? IN_ORDER_BYTES : TARGET_BYTES,
-        .strip_bytes = by_kernel || is_in_order(task) ? SHORT_STRIP_BYTES : STRIP_BYTES,
+        .target_bytes = task->flow != NULL ? IN_ORDER_BYTES : TARGET_BYTES,
+        .strip_bytes = by_kernel || task->flow != NULL ? SHORT_STRIP_BYTES : STRIP_BYTES,
         .count = by_kernel ? COUNT_BY_KERNEL : COUNT,
         .rows_first = by_kernel && device->rows_by == TPD_CUDA_ROWS_OUT,
-        .in_order = is_in_order(task),
+        .in_order = task->flow != NULL,
     };
     tpd_panels_begin(panels, &task->matrix, &wish);
 }
@@ -180,7 +176,6 @@ struct pipeline {
     struct tpd_outcome *outcome;
     unsigned char *memory; /* of the slots: input and output each */
     uint64_t room;         /* bytes of one of these */
-    struct tpd_panel panel[TPD_CUDA_SLOTS];
     uint64_t begun, ended; /* panels */
 };
 
@@ -239,7 +234,6 @@ static int begin_panel(struct pipeline *line, const struct tpd_panel *panel, con
     const struct tpd_cuda_calls *calls = line->run->device->calls;
     void *const *event = lane->event[slot], *const *stream = lane->stream;
     unsigned char *in = line->memory + 2 * slot * line->room, *out = in + line->room;
-    line->panel[slot] = *panel;
     line->begun++;
     int code = calls->event_record(event[TPD_CUDA_IN_BEGINS], stream[TPD_CUDA_STREAM_IN]);
     if (code == 0)
@@ -266,14 +260,10 @@ static int end_panel(struct pipeline *line) {
     const struct tpd_cuda_calls *calls = line->run->device->calls;
     const uint64_t slot = line->ended % TPD_CUDA_SLOTS;
     void *const *event = line->run->lane->event[slot];
-    struct tpd_flow *flow = line->run->task->flow;
     int code = calls->event_wait(event[TPD_CUDA_OUT_ENDS]);
     if (code == 0)
         code = add_times(calls, event, line->outcome);
     line->ended++;
-    const uint64_t done = line->panel[slot].out_done_bytes;
-    if (code == 0 && flow != NULL && flow->ready != NULL && done != 0 && done != line->run->bytes)
-        flow->ready(flow, done);
     return code;
 }
 
@@ -287,7 +277,7 @@ static enum tpd_status run_panels(struct pipeline *line, struct tpd_panels *pane
     while (*code == 0 && tpd_panels_next(panels, &panel)) {
         if (line->begun - line->ended == TPD_CUDA_SLOTS)
             *code = end_panel(line);
-        if (*code == 0 && task->flow != NULL && task->flow->await != NULL)
+        if (*code == 0 && task->flow != NULL)
             status = task->flow->await(task->flow, panel.in_end_bytes, error);
         if (status == TPD_OK)
             status = plan_panel(line->run, &panel, &plan, error);
