@@ -27,23 +27,20 @@ enum {
     SPIN_NS = 250000       /* how long to look for the end of such a run before going to sleep after all */
 };
 
-bool tpd_cuda_can_map(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes) {
-    if (!device->properties.maps_host)
-        return false;
-    return bytes <= TPD_CUDA_STAGE_BYTES ||
-           (task->pinned && (((uintptr_t)task->in | (uintptr_t)task->out) & (MAPPED_ALIGNMENT - 1)) == 0);
+/* Kernels reach the caller's own memory. */
+static bool is_reached(const struct tpd_task *task) {
+    return task->pinned && (((uintptr_t)task->in | (uintptr_t)task->out) & (MAPPED_ALIGNMENT - 1)) == 0;
 }
 
-/* After a failure: whatever was enqueued still reads and writes the caller's memory and ours. A stream that does not come
- * to rest can't be waited for, so the device is given up rather than its memory handed to somebody else. */
+bool tpd_cuda_can_map(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes) {
+    return device->properties.maps_host && (bytes <= TPD_CUDA_STAGE_BYTES || is_reached(task));
+}
+
 static void drain(struct tpd_device *device, const struct tpd_cuda_lane *lane) {
-    for (int i = 0; i < TPD_CUDA_STREAMS; i++) {
-        struct tpd_error words;
-        int code = device->calls->stream_wait(lane->stream[i]);
-        if (code != 0 && tpd_cuda_device_fail(device, code, "waiting for a stream after a failure", &words) != TPD_DEVICE_LOST &&
-            device->calls->stream_wait(lane->stream[i]) != 0)
-            tpd_cuda_device_lose(device, words.text);
-    }
+    enum tpd_status waited;
+    struct tpd_error words;
+    for (int i = 0; i < TPD_CUDA_STREAMS; i++)
+        (void)tpd_cuda_drain(device, lane->stream[i], &waited, &words);
 }
 
 static int add_time(const struct tpd_cuda_calls *calls, void *const event[TPD_CUDA_EVENTS], enum tpd_cuda_event begins,
@@ -105,7 +102,7 @@ static int run_mapped(const struct tpd_cuda_run *run, struct tpd_outcome *outcom
     const struct tpd_cuda_calls *calls = run->device->calls;
     const struct tpd_cuda_lane *lane = run->lane;
     const struct tpd_task *task = run->task;
-    const bool is_staged = !task->pinned || (((uintptr_t)task->in | (uintptr_t)task->out) & (MAPPED_ALIGNMENT - 1)) != 0;
+    const bool is_staged = !is_reached(task);
     const void *in = task->in;
     void *out = task->out;
     if (is_staged) {
@@ -300,24 +297,6 @@ static enum tpd_status run_panels(struct pipeline *line, struct tpd_panels *pane
 
 /* ---- all of them ---- */
 
-static uint64_t rounded(uint64_t bytes) {
-    return bytes + (TPD_POOL_ALIGNMENT - bytes % TPD_POOL_ALIGNMENT) % TPD_POOL_ALIGNMENT; /* bytes < 2^63 */
-}
-
-static enum tpd_status acquire(const struct tpd_cuda_run *run, uint64_t bytes, uint64_t *offset, struct tpd_outcome *outcome,
-                               struct tpd_error *error) {
-    struct tpd_device *device = run->device;
-    uint64_t started_ns = tpd_clock_ns();
-    enum tpd_status status = tpd_pool_acquire(&device->pool, bytes, run->task->deadline_ns, offset, error);
-    outcome->wait_ns += tpd_clock_ns() - started_ns;
-    if (status == TPD_DEVICE_LOST) {
-        (void)pthread_mutex_lock(&device->lock);
-        status = tpd_fail(error, TPD_DEVICE_LOST, "%s", device->reason);
-        (void)pthread_mutex_unlock(&device->lock);
-    }
-    return status;
-}
-
 enum tpd_status tpd_cuda_run(const struct tpd_cuda_run *run, struct tpd_outcome *outcome, struct tpd_error *error) {
     struct tpd_device *device = run->device;
     struct tpd_panels panels;
@@ -325,14 +304,17 @@ enum tpd_status tpd_cuda_run(const struct tpd_cuda_run *run, struct tpd_outcome 
     enum tpd_status status = TPD_OK;
     uint64_t offset = 0, need = 0;
     if (run->way == TPD_CUDA_WHOLE) {
-        need = 2 * rounded(run->bytes);
+        need = 2 * tpd_pool_room(run->bytes);
     } else if (run->way == TPD_CUDA_PANELS) {
         tpd_cuda_panels_begin(&panels, device, run->task);
-        line.room = rounded(tpd_panels_most_bytes(&panels));
+        line.room = tpd_pool_room(tpd_panels_most_bytes(&panels));
         need = 2 * TPD_CUDA_SLOTS * line.room;
     }
-    if (need != 0)
-        status = acquire(run, need, &offset, outcome, error);
+    if (need != 0) {
+        uint64_t started_ns = tpd_clock_ns();
+        status = tpd_cuda_acquire(device, need, run->task->deadline_ns, &offset, error);
+        outcome->wait_ns += tpd_clock_ns() - started_ns;
+    }
     if (status != TPD_OK)
         return status;
     unsigned char *memory = device->memory + offset;
