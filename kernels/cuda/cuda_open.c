@@ -151,10 +151,11 @@ static enum tpd_status warm(struct tpd_device *device, struct tpd_tile tile, str
         code = calls->copy_in(device->memory, zeros, sizeof zeros, stream);
     if (code != 0)
         return tpd_cuda_device_fail(device, code, "loading the kernels", error);
-    const struct tpd_tile tiles[2] = {{0, 0}, tile};
+    const struct tpd_tile tiles[] = {{0, 0}, tile};
+    const int tile_count = tile.rows != 0 || tile.cols != 0 ? 2 : 1;
     for (int id = 0; id < TPD_STRATEGY_COUNT; id++) {
         for (uint32_t itemsize = 1; itemsize <= 16; itemsize *= 2) {
-            for (int i = 0; i < 2; i++) {
+            for (int i = 0; i < tile_count; i++) {
                 struct tpd_matrix matrix = {.rows = 2, .cols = 2, .batch = 1, .itemsize = itemsize, .dtype = TPD_DTYPE_OPAQUE};
                 struct tpd_plan plan;
                 if (tpd_strategy_plan((enum tpd_strategy_id)id, &matrix, tiles[i], device->properties.shared_most_bytes, &plan,
