@@ -22,8 +22,7 @@ struct tpd_vector {
     uint32_t word[4];
 };
 
-/* Half a vector, and its items. */
-enum { TPD_HALF_BYTES = 8 };
+/* Items of half a vector. */
 #define TPD_HALF_ITEMS(itemsize) ((itemsize) < 8 ? 8u / (itemsize) : 1u)
 
 /* Items a vector. */
