@@ -55,13 +55,10 @@ struct tpd_device_options {
     struct tpd_tile tile;         /* kernels to warm besides the default tile */
 };
 
-/* Of a run whose input is still arriving, or whose output is read before it is whole. The run calls, in its own thread. */
+/* Of a run whose input is still arriving. The run calls, in its own thread. */
 struct tpd_flow {
-    /* Comes back when the first `bytes` of the input are there; anything but TPD_OK ends the run with it. NULL: all are there. */
+    /* Comes back when the first `bytes` of the input are there; anything but TPD_OK ends the run with it. */
     enum tpd_status (*await)(struct tpd_flow *self, uint64_t bytes, struct tpd_error *error);
-    /* The first `bytes` of the output are as they will stay, whatever becomes of the run. Never for all of them. NULL: unasked.
-     */
-    void (*ready)(struct tpd_flow *self, uint64_t bytes);
 };
 
 /* One transpose: in and out do not overlap; in_bytes == out_bytes == tpd_matrix_bytes(); never without items. */
@@ -73,7 +70,7 @@ struct tpd_task {
     enum tpd_strategy_id strategy; /* or TPD_STRATEGY_AUTO; a back end without strategies ignores AUTO and refuses the rest */
     struct tpd_tile tile;
     uint64_t deadline_ns;  /* tpd_clock_ns() by which a lane must be had; 0 = wait */
-    struct tpd_flow *flow; /* borrows; NULL, or for a back end that flows */
+    struct tpd_flow *flow; /* borrows; NULL: all of the input is there; or for a back end that flows */
 };
 
 struct tpd_outcome {

@@ -47,13 +47,6 @@ static void cuda_info(struct tpd_device *device, struct tpd_device_info *info) {
 
 /* ---- runs ---- */
 
-static enum tpd_status lost_status(struct tpd_device *device, struct tpd_error *error) {
-    (void)pthread_mutex_lock(&device->lock);
-    enum tpd_status status = tpd_fail(error, TPD_DEVICE_LOST, "%s", device->reason);
-    (void)pthread_mutex_unlock(&device->lock);
-    return status;
-}
-
 enum tpd_status tpd_cuda_plan(const struct tpd_device *device, enum tpd_strategy_id strategy, const struct tpd_matrix *matrix,
                               struct tpd_tile tile, struct tpd_plan *plan, struct tpd_error *error) {
     return tpd_tuning_plan(device->tuning, strategy, matrix, tile, device->properties.shared_most_bytes, plan, error);
@@ -115,14 +108,13 @@ static enum tpd_cuda_way way_of(const struct tpd_device *device, const struct tp
                                 uint64_t bytes) {
     /* Of accesses that fill no sector the bus carries each by itself: only where there are few. */
     const bool is_scattered = strategy == TPD_STRATEGY_DIRECT || strategy == TPD_STRATEGY_SWAPPED;
-    if (task->flow != NULL && task->flow->await != NULL)
+    if (task->flow != NULL)
         return TPD_CUDA_PANELS;
     const bool is_even = strategy == TPD_STRATEGY_VECTOR || strategy == TPD_STRATEGY_NARROW || strategy == TPD_STRATEGY_PACKED;
     if (bytes <= (is_even ? device->mapped_most_bytes : device->mapped_uneven_most_bytes) &&
         !(is_scattered && bytes > TPD_CUDA_STAGE_BYTES) && tpd_cuda_can_map(device, task, bytes))
         return TPD_CUDA_MAPPED;
-    const uint64_t rest = bytes % TPD_POOL_ALIGNMENT, room = rest != 0 ? bytes + TPD_POOL_ALIGNMENT - rest : bytes;
-    if (room > device->pool.bytes / 2 || (task->pinned && bytes >= device->panels_least_bytes))
+    if (tpd_pool_room(bytes) > device->pool.bytes / 2 || (task->pinned && bytes >= device->panels_least_bytes))
         return TPD_CUDA_PANELS;
     return TPD_CUDA_WHOLE;
 }
@@ -155,7 +147,7 @@ static enum tpd_status cuda_occupancy(struct tpd_device *device, const struct tp
     bool lost = device->lost;
     (void)pthread_mutex_unlock(&device->lock);
     if (lost)
-        return lost_status(device, error);
+        return tpd_cuda_device_lost(device, error);
     if (plan->shared_bytes > device->properties.shared_most_bytes)
         return tpd_fail_limit(error, TPD_UNSUPPORTED, device->properties.shared_most_bytes, plan->shared_bytes,
                               "a block of %" PRIu64 " bytes of shared memory does not fit cuda:%u, which gives it %" PRIu64,

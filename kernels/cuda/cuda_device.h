@@ -89,6 +89,16 @@ enum tpd_status tpd_cuda_device_fail(struct tpd_device *device, int code, const 
 /* For good; wakes who waits for a lane or for memory. The first reason stays: later ones are its echo. */
 void tpd_cuda_device_lose(struct tpd_device *device, const char *reason);
 
+/* Fails with TPD_DEVICE_LOST and the reason: of a device that is lost. */
+enum tpd_status tpd_cuda_device_lost(struct tpd_device *device, struct tpd_error *error) TPD_CHECKED;
+/* Waits after a failure: whatever was enqueued still reads and writes the caller's memory and ours. False: the stream does not
+ * come to rest; the device is given up then, rather than its memory handed to somebody else. *status is TPD_OK, or what the wait
+ * failed with. */
+bool tpd_cuda_drain(struct tpd_device *device, void *stream, enum tpd_status *status, struct tpd_error *error);
+/* tpd_pool_acquire() of the device's pool, which knows that it was stopped and not why. */
+enum tpd_status tpd_cuda_acquire(struct tpd_device *device, uint64_t bytes, uint64_t deadline_ns, uint64_t *offset,
+                                 struct tpd_error *error) TPD_CHECKED;
+
 /* cuda_ways.c: which way up to which size, by measuring on a device that has its pool, lanes and kernels. */
 enum tpd_status tpd_cuda_measure_ways(struct tpd_device *device, struct tpd_error *error) TPD_CHECKED;
 struct tpd_panels;

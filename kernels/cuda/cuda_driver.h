@@ -65,7 +65,7 @@ struct tpd_cuda_calls {
     /* The same, either direction, by a kernel: where kernels reach host memory. */
     int (*rows_launch)(const struct tpd_cuda_rows *rows, void *stream);
     int (*copy_within)(void *to, const void *from, uint64_t bytes, void *stream); /* both on the device */
-    /* Loads every kernel that takes its tile at run time and lets it have that much shared memory; once a device. */
+    /* Loads every kernel, and lets those whose tile is not compiled in have that much shared memory; once a device. */
     int (*kernels_prepare)(uint64_t shared_most_bytes);
     int (*kernel_launch)(const struct tpd_plan *plan, const void *in, void *out, void *stream);
     /* Of the kernel that the plan launches: registers a thread, and blocks that one multiprocessor holds at once. */

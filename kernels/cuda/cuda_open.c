@@ -6,7 +6,6 @@
 
 #include "kernels/cuda/cuda_device.h"
 #include "kernels/cuda/cuda_status.h"
-#include "kernels/cuda/panels.h"
 #include "transposed/alloc.h"
 
 static const uint64_t pool_default_most = UINT64_C(16) << 30;
@@ -64,6 +63,32 @@ enum tpd_status tpd_cuda_device_fail(struct tpd_device *device, int code, const 
     if (error != NULL)
         *error = words;
     return status;
+}
+
+enum tpd_status tpd_cuda_device_lost(struct tpd_device *device, struct tpd_error *error) {
+    (void)pthread_mutex_lock(&device->lock);
+    enum tpd_status status = tpd_fail(error, TPD_DEVICE_LOST, "%s", device->reason);
+    (void)pthread_mutex_unlock(&device->lock);
+    return status;
+}
+
+bool tpd_cuda_drain(struct tpd_device *device, void *stream, enum tpd_status *status, struct tpd_error *error) {
+    int code = device->calls->stream_wait(stream);
+    *status = TPD_OK;
+    if (code == 0)
+        return true;
+    *status = tpd_cuda_device_fail(device, code, "waiting for a stream to come to rest", error);
+    if (*status == TPD_DEVICE_LOST || device->calls->stream_wait(stream) == 0)
+        return true;
+    tpd_cuda_device_lose(device, error->text);
+    *status = TPD_DEVICE_LOST;
+    return false;
+}
+
+enum tpd_status tpd_cuda_acquire(struct tpd_device *device, uint64_t bytes, uint64_t deadline_ns, uint64_t *offset,
+                                 struct tpd_error *error) {
+    enum tpd_status status = tpd_pool_acquire(&device->pool, bytes, deadline_ns, offset, error);
+    return status == TPD_DEVICE_LOST ? tpd_cuda_device_lost(device, error) : status;
 }
 
 static enum tpd_status open_pool(struct tpd_device *device, uint64_t asked, struct tpd_error *error) {
@@ -126,10 +151,11 @@ static enum tpd_status warm(struct tpd_device *device, struct tpd_tile tile, str
         code = calls->copy_in(device->memory, zeros, sizeof zeros, stream);
     if (code != 0)
         return tpd_cuda_device_fail(device, code, "loading the kernels", error);
-    const struct tpd_tile tiles[2] = {{0, 0}, tile};
+    const struct tpd_tile tiles[] = {{0, 0}, tile};
+    const int tile_count = tile.rows != 0 || tile.cols != 0 ? 2 : 1;
     for (int id = 0; id < TPD_STRATEGY_COUNT; id++) {
         for (uint32_t itemsize = 1; itemsize <= 16; itemsize *= 2) {
-            for (int i = 0; i < 2; i++) {
+            for (int i = 0; i < tile_count; i++) {
                 struct tpd_matrix matrix = {.rows = 2, .cols = 2, .batch = 1, .itemsize = itemsize, .dtype = TPD_DTYPE_OPAQUE};
                 struct tpd_plan plan;
                 if (tpd_strategy_plan((enum tpd_strategy_id)id, &matrix, tiles[i], device->properties.shared_most_bytes, &plan,

@@ -27,23 +27,20 @@ enum {
     SPIN_NS = 250000       /* how long to look for the end of such a run before going to sleep after all */
 };
 
-bool tpd_cuda_can_map(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes) {
-    if (!device->properties.maps_host)
-        return false;
-    return bytes <= TPD_CUDA_STAGE_BYTES ||
-           (task->pinned && (((uintptr_t)task->in | (uintptr_t)task->out) & (MAPPED_ALIGNMENT - 1)) == 0);
+/* Kernels reach the caller's own memory. */
+static bool is_reached(const struct tpd_task *task) {
+    return task->pinned && (((uintptr_t)task->in | (uintptr_t)task->out) & (MAPPED_ALIGNMENT - 1)) == 0;
 }
 
-/* After a failure: whatever was enqueued still reads and writes the caller's memory and ours. A stream that does not come
- * to rest can't be waited for, so the device is given up rather than its memory handed to somebody else. */
+bool tpd_cuda_can_map(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes) {
+    return device->properties.maps_host && (bytes <= TPD_CUDA_STAGE_BYTES || is_reached(task));
+}
+
 static void drain(struct tpd_device *device, const struct tpd_cuda_lane *lane) {
-    for (int i = 0; i < TPD_CUDA_STREAMS; i++) {
-        struct tpd_error words;
-        int code = device->calls->stream_wait(lane->stream[i]);
-        if (code != 0 && tpd_cuda_device_fail(device, code, "waiting for a stream after a failure", &words) != TPD_DEVICE_LOST &&
-            device->calls->stream_wait(lane->stream[i]) != 0)
-            tpd_cuda_device_lose(device, words.text);
-    }
+    enum tpd_status waited;
+    struct tpd_error words;
+    for (int i = 0; i < TPD_CUDA_STREAMS; i++)
+        (void)tpd_cuda_drain(device, lane->stream[i], &waited, &words);
 }
 
 static int add_time(const struct tpd_cuda_calls *calls, void *const event[TPD_CUDA_EVENTS], enum tpd_cuda_event begins,
@@ -105,7 +102,7 @@ static int run_mapped(const struct tpd_cuda_run *run, struct tpd_outcome *outcom
     const struct tpd_cuda_calls *calls = run->device->calls;
     const struct tpd_cuda_lane *lane = run->lane;
     const struct tpd_task *task = run->task;
-    const bool is_staged = !task->pinned || (((uintptr_t)task->in | (uintptr_t)task->out) & (MAPPED_ALIGNMENT - 1)) != 0;
+    const bool is_staged = !is_reached(task);
     const void *in = task->in;
     void *out = task->out;
     if (is_staged) {
@@ -153,10 +150,6 @@ static int run_whole(const struct tpd_cuda_run *run, unsigned char *in, unsigned
 
 /* ---- panels ---- */
 
-static bool is_in_order(const struct tpd_task *task) {
-    return task->flow != NULL && task->flow->await != NULL;
-}
-
 static bool rows_go_by_kernel(const struct tpd_device *device, const struct tpd_task *task) {
     return device->rows_by != TPD_CUDA_ROWS_ENGINE && task->pinned && device->properties.maps_host;
 }
@@ -166,11 +159,11 @@ void tpd_cuda_panels_begin(struct tpd_panels *panels, const struct tpd_device *d
     const struct tpd_panels_wish wish = {
         .most_bytes = device->panel_most_bytes,
         /* What is left to do when a body's end has come is a part of a panel. */
-        .target_bytes = is_in_order(task) ? IN_ORDER_BYTES : TARGET_BYTES,
-        .strip_bytes = by_kernel || is_in_order(task) ? SHORT_STRIP_BYTES : STRIP_BYTES,
+        .target_bytes = task->flow != NULL ? IN_ORDER_BYTES : TARGET_BYTES,
+        .strip_bytes = by_kernel || task->flow != NULL ? SHORT_STRIP_BYTES : STRIP_BYTES,
         .count = by_kernel ? COUNT_BY_KERNEL : COUNT,
         .rows_first = by_kernel && device->rows_by == TPD_CUDA_ROWS_OUT,
-        .in_order = is_in_order(task),
+        .in_order = task->flow != NULL,
     };
     tpd_panels_begin(panels, &task->matrix, &wish);
 }
@@ -180,7 +173,6 @@ struct pipeline {
     struct tpd_outcome *outcome;
     unsigned char *memory; /* of the slots: input and output each */
     uint64_t room;         /* bytes of one of these */
-    struct tpd_panel panel[TPD_CUDA_SLOTS];
     uint64_t begun, ended; /* panels */
 };
 
@@ -239,7 +231,6 @@ static int begin_panel(struct pipeline *line, const struct tpd_panel *panel, con
     const struct tpd_cuda_calls *calls = line->run->device->calls;
     void *const *event = lane->event[slot], *const *stream = lane->stream;
     unsigned char *in = line->memory + 2 * slot * line->room, *out = in + line->room;
-    line->panel[slot] = *panel;
     line->begun++;
     int code = calls->event_record(event[TPD_CUDA_IN_BEGINS], stream[TPD_CUDA_STREAM_IN]);
     if (code == 0)
@@ -266,14 +257,10 @@ static int end_panel(struct pipeline *line) {
     const struct tpd_cuda_calls *calls = line->run->device->calls;
     const uint64_t slot = line->ended % TPD_CUDA_SLOTS;
     void *const *event = line->run->lane->event[slot];
-    struct tpd_flow *flow = line->run->task->flow;
     int code = calls->event_wait(event[TPD_CUDA_OUT_ENDS]);
     if (code == 0)
         code = add_times(calls, event, line->outcome);
     line->ended++;
-    const uint64_t done = line->panel[slot].out_done_bytes;
-    if (code == 0 && flow != NULL && flow->ready != NULL && done != 0 && done != line->run->bytes)
-        flow->ready(flow, done);
     return code;
 }
 
@@ -287,7 +274,7 @@ static enum tpd_status run_panels(struct pipeline *line, struct tpd_panels *pane
     while (*code == 0 && tpd_panels_next(panels, &panel)) {
         if (line->begun - line->ended == TPD_CUDA_SLOTS)
             *code = end_panel(line);
-        if (*code == 0 && task->flow != NULL && task->flow->await != NULL)
+        if (*code == 0 && task->flow != NULL)
             status = task->flow->await(task->flow, panel.in_end_bytes, error);
         if (status == TPD_OK)
             status = plan_panel(line->run, &panel, &plan, error);
@@ -310,24 +297,6 @@ static enum tpd_status run_panels(struct pipeline *line, struct tpd_panels *pane
 
 /* ---- all of them ---- */
 
-static uint64_t rounded(uint64_t bytes) {
-    return bytes + (TPD_POOL_ALIGNMENT - bytes % TPD_POOL_ALIGNMENT) % TPD_POOL_ALIGNMENT; /* bytes < 2^63 */
-}
-
-static enum tpd_status acquire(const struct tpd_cuda_run *run, uint64_t bytes, uint64_t *offset, struct tpd_outcome *outcome,
-                               struct tpd_error *error) {
-    struct tpd_device *device = run->device;
-    uint64_t started_ns = tpd_clock_ns();
-    enum tpd_status status = tpd_pool_acquire(&device->pool, bytes, run->task->deadline_ns, offset, error);
-    outcome->wait_ns += tpd_clock_ns() - started_ns;
-    if (status == TPD_DEVICE_LOST) {
-        (void)pthread_mutex_lock(&device->lock);
-        status = tpd_fail(error, TPD_DEVICE_LOST, "%s", device->reason);
-        (void)pthread_mutex_unlock(&device->lock);
-    }
-    return status;
-}
-
 enum tpd_status tpd_cuda_run(const struct tpd_cuda_run *run, struct tpd_outcome *outcome, struct tpd_error *error) {
     struct tpd_device *device = run->device;
     struct tpd_panels panels;
@@ -335,14 +304,17 @@ enum tpd_status tpd_cuda_run(const struct tpd_cuda_run *run, struct tpd_outcome 
     enum tpd_status status = TPD_OK;
     uint64_t offset = 0, need = 0;
     if (run->way == TPD_CUDA_WHOLE) {
-        need = 2 * rounded(run->bytes);
+        need = 2 * tpd_pool_room(run->bytes);
     } else if (run->way == TPD_CUDA_PANELS) {
         tpd_cuda_panels_begin(&panels, device, run->task);
-        line.room = rounded(tpd_panels_most_bytes(&panels));
+        line.room = tpd_pool_room(tpd_panels_most_bytes(&panels));
         need = 2 * TPD_CUDA_SLOTS * line.room;
     }
-    if (need != 0)
-        status = acquire(run, need, &offset, outcome, error);
+    if (need != 0) {
+        uint64_t started_ns = tpd_clock_ns();
+        status = tpd_cuda_acquire(device, need, run->task->deadline_ns, &offset, error);
+        outcome->wait_ns += tpd_clock_ns() - started_ns;
+    }
     if (status != TPD_OK)
         return status;
     unsigned char *memory = device->memory + offset;

@@ -77,7 +77,7 @@ enum tpd_status tpd_pool_acquire(struct tpd_device_pool *pool, uint64_t bytes, u
                               "%" PRIu64 " bytes of device memory are needed and the pool has %" PRIu64
                               ": send a smaller matrix or raise device_memory_bytes",
                               bytes, pool->bytes);
-    bytes = (bytes + TPD_POOL_ALIGNMENT - 1) / TPD_POOL_ALIGNMENT * TPD_POOL_ALIGNMENT;
+    bytes = tpd_pool_room(bytes);
 
     struct tpd_pool_waiter me = {NULL};
     enum tpd_status status = TPD_OK;

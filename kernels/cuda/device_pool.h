@@ -32,6 +32,11 @@ struct tpd_device_pool {
     struct tpd_pool_span span[TPD_POOL_SPANS]; /* held ones, by offset: the gaps between are what is free */
 };
 
+/* What a span of so many bytes takes; bytes < 2^63. */
+static inline uint64_t tpd_pool_room(uint64_t bytes) {
+    return (bytes + TPD_POOL_ALIGNMENT - 1) / TPD_POOL_ALIGNMENT * TPD_POOL_ALIGNMENT;
+}
+
 /* Condition variable on the monotonic clock. Fails with TPD_NO_MEMORY. */
 enum tpd_status tpd_pool_condition_init(pthread_mutex_t *lock, pthread_cond_t *changed, struct tpd_error *error) TPD_CHECKED;
 /* Waits until signalled or deadline_ns (0: no deadline); false: the deadline has passed. Spurious wake-ups happen. */
@@ -40,7 +45,7 @@ bool tpd_pool_condition_wait(pthread_mutex_t *lock, pthread_cond_t *changed, uin
 enum tpd_status tpd_pool_init(struct tpd_device_pool *pool, uint64_t bytes, struct tpd_error *error) TPD_CHECKED;
 void tpd_pool_fini(struct tpd_device_pool *pool);
 
-/* bytes > 0, rounded up to TPD_POOL_ALIGNMENT; waits until deadline_ns (tpd_clock_ns(); 0 = no deadline).
+/* bytes > 0, and takes tpd_pool_room() of them; waits until deadline_ns (tpd_clock_ns(); 0 = no deadline).
  * Fails with TPD_TOO_LARGE (more than the pool has), TPD_DEADLINE, TPD_DEVICE_LOST (stopped). */
 enum tpd_status tpd_pool_acquire(struct tpd_device_pool *pool, uint64_t bytes, uint64_t deadline_ns, uint64_t *offset,
                                  struct tpd_error *error) TPD_CHECKED;

@@ -80,16 +80,13 @@ static enum tpd_status measure(struct measuring *at, const struct tpd_measure *a
     return at->wrong == 0 ? tpd_measure_in_turns(ask, once, at, result, error) : TPD_OK;
 }
 
-/* Nothing of ours may be under way when the memory goes back; a stream that does not come to rest loses the device. */
+/* Nothing of ours may be under way when the memory goes back. */
 static void end(struct measuring *at) {
     const struct tpd_cuda_calls *calls = at->device->calls;
-    int code = at->stream != NULL ? calls->stream_wait(at->stream) : 0;
-    if (code != 0) {
-        struct tpd_error words;
-        if (tpd_cuda_device_fail(at->device, code, "waiting for a stream after a failure", &words) != TPD_DEVICE_LOST &&
-            calls->stream_wait(at->stream) != 0)
-            tpd_cuda_device_lose(at->device, words.text);
-    }
+    enum tpd_status waited;
+    struct tpd_error words;
+    if (at->stream != NULL)
+        (void)tpd_cuda_drain(at->device, at->stream, &waited, &words);
     int failed = at->from != NULL ? calls->event_destroy(at->from) : 0;
     failed |= at->to != NULL ? calls->event_destroy(at->to) : 0;
     failed |= at->stream != NULL ? calls->stream_destroy(at->stream) : 0;
@@ -107,18 +104,13 @@ enum tpd_status tpd_cuda_measure(struct tpd_device *device, const struct tpd_mea
         status = tpd_cuda_plan(device, ask->strategy, &ask->matrix, ask->tile, &at.plan, error);
     if (status != TPD_OK)
         return status;
-    const uint64_t room = at.bytes + (TPD_POOL_ALIGNMENT - at.bytes % TPD_POOL_ALIGNMENT) % TPD_POOL_ALIGNMENT;
+    const uint64_t room = tpd_pool_room(at.bytes);
     if (at.bytes == 0 || 2 * room + TPD_POOL_ALIGNMENT > device->pool.bytes)
         return tpd_fail_limit(error, TPD_TOO_LARGE, device->pool.bytes / 2, at.bytes,
                               "the matrix has %" PRIu64 " bytes: it and its transpose have to fit into the pool of %" PRIu64
                               " bytes on cuda:%" PRIu32,
                               at.bytes, device->pool.bytes, device->index);
-    status = tpd_pool_acquire(&device->pool, 2 * room + TPD_POOL_ALIGNMENT, 0, &offset, error);
-    if (status == TPD_DEVICE_LOST) { /* the pool knows that it was stopped, the device why */
-        (void)pthread_mutex_lock(&device->lock);
-        status = tpd_fail(error, TPD_DEVICE_LOST, "%s", device->reason);
-        (void)pthread_mutex_unlock(&device->lock);
-    }
+    status = tpd_cuda_acquire(device, 2 * room + TPD_POOL_ALIGNMENT, 0, &offset, error);
     if (status != TPD_OK)
         return status;
     at.in = device->memory + offset;

@@ -81,13 +81,9 @@ static void next_of_matrix(struct tpd_panels *panels, struct tpd_panel *panel) {
     panels->at_item = 0;
     panels->at_line += along;
     panels->made++;
-    const uint64_t itemsize = matrix->itemsize, one = lines * items * itemsize;
     if (panels->at_line == lines) {
         panels->at_line = 0;
         panels->at_matrix++;
-        panel->out_done_bytes = panels->at_matrix * one;
-    } else if (!panels->by_rows) {
-        panel->out_done_bytes = panels->at_matrix * one + panels->at_line * items * itemsize;
     }
 }
 
@@ -104,7 +100,6 @@ bool tpd_panels_next(struct tpd_panels *panels, struct tpd_panel *panel) {
             .cols = matrix->cols,
         };
         panels->at_matrix += panel->matrices;
-        panel->out_done_bytes = panels->at_matrix * matrix->rows * matrix->cols * itemsize;
     } else {
         next_of_matrix(panels, panel);
     }

@@ -13,7 +13,6 @@ struct tpd_panel {
     uint64_t matrix, matrices;     /* of the batch */
     uint64_t row, col, rows, cols; /* of each of them */
     uint64_t in_end_bytes;         /* where the last byte of input lies, plus one */
-    uint64_t out_done_bytes;       /* of the output's beginning, complete once this panel and all before it are; 0: unsaid */
 };
 
 struct tpd_panels {

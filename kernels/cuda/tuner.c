@@ -310,26 +310,19 @@ static int first_of(int code, int later) {
     return code != 0 ? code : later;
 }
 
-/* A stream that does not come to rest still reads our memory and writes to the pool: the device is given up, as after a run, and
- * the memory left where it is. */
+/* The memory that a stream reads which does not come to rest is left where it is. */
 static enum tpd_status close_tuner(struct tuner *tuner, struct tpd_error *error) {
     struct tpd_device *device = tuner->device;
     const struct tpd_cuda_calls *calls = device->calls;
     struct tpd_error words = {.text = ""};
     enum tpd_status status = TPD_OK;
-    bool at_rest = true;
     if (tuner->code != 0)
         status = tpd_cuda_device_fail(device, tuner->code, tuner->doing, &words);
-    int code = tuner->stream != NULL ? calls->stream_wait(tuner->stream) : 0;
-    if (code != 0) {
-        status = tpd_cuda_device_fail(device, code, "waiting for the tuner's stream", &words);
-        at_rest = status == TPD_DEVICE_LOST || calls->stream_wait(tuner->stream) == 0;
-    }
-    if (!at_rest) {
-        tpd_cuda_device_lose(device, words.text);
-        status = TPD_DEVICE_LOST;
-    }
-    code = tuner->random != NULL && at_rest ? calls->host_free(tuner->random) : 0;
+    enum tpd_status waited = TPD_OK;
+    const bool at_rest = tuner->stream == NULL || tpd_cuda_drain(device, tuner->stream, &waited, &words);
+    if (waited != TPD_OK)
+        status = waited;
+    int code = tuner->random != NULL && at_rest ? calls->host_free(tuner->random) : 0;
     if (tuner->stream != NULL)
         code = first_of(code, calls->stream_destroy(tuner->stream));
     for (uint32_t i = 0; i <= WAYS_MOST && tuner->event[i] != NULL; i++)

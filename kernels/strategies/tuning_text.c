@@ -5,9 +5,10 @@
  *   host NAME; threads N                                     of the crossover; nothing behind the word: not measured
  *   at SECONDS                                               since 1970
  *   crossover N N N N N N                                    bytes, by item size
- *   cell SIZE aligned|any SHAPE BYTES STRATEGY VARIANT NS STRATEGY VARIANT NS STRATEGY VARIANT NS       best, next, rule; "- 0
- * 0": none end HASH                                                 of the section's bytes before this line, 16 hexadecimal
- * digits
+ *   cell SIZE aligned|any SHAPE BYTES WAY WAY WAY            best, next, rule
+ *   end HASH                                                 of the section's bytes before this line, 16 hexadecimal digits
+ *
+ * A WAY is STRATEGY VARIANT NS; "- 0 0": there is none.
  *
  * One space between words, one section after the other. The hash tells damage from age: a section of another device or build may
  * name strategies that nobody here knows, and is kept as it is.

@@ -116,8 +116,8 @@ static bool search(struct race *race, uint32_t itemsize, uint32_t *guess, uint64
 
 enum tpd_crossover tpd_engine_measure_crossover(struct tpd_engine *engine, struct tpd_slot *gpu, struct tpd_slot *cpu,
                                                 uint64_t budget_ns, uint64_t crossover_bytes[TPD_TUNING_SIZES]) {
-    /* 4 bytes first: the others begin where it ended, and take its answer where the time is up. */
-    static const uint32_t order[TPD_TUNING_SIZES] = {4, 8, 2, 1, 16, 12};
+    /* Items of 4 bytes first, then of 8, 2, 1, 16, others: each begins where it ended, or has its answer once time is up. */
+    static const uint32_t order[TPD_TUNING_SIZES] = {2, 3, 1, 0, 4, 5};
     struct tpd_host_pool_counts counts;
     tpd_host_pool_counts(engine->pool, &counts);
     struct race race = {.engine = engine, .gpu = gpu, .cpu = cpu, .deadline_ns = tpd_clock_ns() + budget_ns};
@@ -127,9 +127,9 @@ enum tpd_crossover tpd_engine_measure_crossover(struct tpd_engine *engine, struc
     uint64_t first = 0;
     bool is_whole = true;
     for (uint32_t i = 0; i < TPD_TUNING_SIZES && !race.failed; i++) {
-        uint64_t *bytes = &crossover_bytes[tpd_tuning_size(order[i])];
+        uint64_t *bytes = &crossover_bytes[order[i]];
         *bytes = 0;
-        if (!search(&race, order[i], &guess, bytes)) {
+        if (!search(&race, tpd_tuning_itemsize(order[i]), &guess, bytes)) {
             *bytes = *bytes != 0 ? *bytes : first;
             is_whole = false;
         }

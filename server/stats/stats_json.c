@@ -41,9 +41,9 @@ static void add_head(struct tpd_stats *stats, struct tpd_buf *out) {
                          (long)getpid());
 }
 
-static void add_crossover(struct tpd_buf *out, const char *key, uint64_t bytes) {
-    if (bytes != 0)
-        add_uint(out, key, bytes);
+static void add_known(struct tpd_buf *out, const char *key, bool is_known, uint64_t number) {
+    if (is_known)
+        add_uint(out, key, number);
     else
         add_string(out, key, NULL);
 }
@@ -88,11 +88,12 @@ static void add_strategy(struct tpd_engine *engine, const struct tpd_config *con
     add_text(out, "},");
     add_tuned_at(engine, out);
     add_text(out, ",");
-    add_crossover(out, "crossover_bytes", counts.crossover_bytes[tpd_tuning_size(4)]);
+    const uint64_t *crossover_bytes = counts.crossover_bytes, of_words = crossover_bytes[tpd_tuning_size(4)];
+    add_known(out, "crossover_bytes", of_words != 0, of_words);
     add_text(out, ",\"crossover_bytes_by_itemsize\":{");
     for (uint32_t size = 0; size < TPD_TUNING_SIZES; size++) {
         add_text(out, size == 0 ? "" : ",");
-        add_crossover(out, tpd_tuning_size_name(size), counts.crossover_bytes[size]);
+        add_known(out, tpd_tuning_size_name(size), crossover_bytes[size] != 0, crossover_bytes[size]);
     }
     add_text(out, "}}");
 }
@@ -122,14 +123,11 @@ static void add_devices(struct tpd_engine *engine, struct tpd_buf *out) {
             add_text(out, ",\"compute_capability\":null");
         (void)tpd_buf_format(out, ",\"multiprocessors\":%" PRIu32 ",", info.multiprocessors);
         add_string(out, "instructions", info.instructions);
-        (void)tpd_buf_format(out, ",\"lanes\":%" PRIu32, info.lanes);
-        const bool has_ways = info.driver_version != 0, has_panels = has_ways && info.panels_least_bytes != UINT64_MAX;
-        (void)tpd_buf_format(out, ",\"mapped_most_bytes\":%s", has_ways ? "" : "null");
-        if (has_ways)
-            (void)tpd_buf_format(out, "%" PRIu64, info.mapped_most_bytes);
-        (void)tpd_buf_format(out, ",\"panels_least_bytes\":%s", has_panels ? "" : "null");
-        if (has_panels)
-            (void)tpd_buf_format(out, "%" PRIu64, info.panels_least_bytes);
+        (void)tpd_buf_format(out, ",\"lanes\":%" PRIu32 ",", info.lanes);
+        const bool has_ways = info.driver_version != 0;
+        add_known(out, "mapped_most_bytes", has_ways, info.mapped_most_bytes);
+        add_text(out, ",");
+        add_known(out, "panels_least_bytes", has_ways && info.panels_least_bytes != UINT64_MAX, info.panels_least_bytes);
         const uint32_t versions[2] = {info.driver_version, info.runtime_version};
         for (int v = 0; v < 2; v++) { /* CUDA numbers 13.0 as 13000 */
             (void)tpd_buf_format(out, ",\"%s\":", v == 0 ? "driver_version" : "runtime_version");
