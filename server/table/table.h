@@ -26,7 +26,7 @@ struct tpd_table_task {
     uint64_t bytes;
     const struct tpd_table_options *options;
     unsigned char delimiter; /* unless the options say another */
-    uint32_t threads; /* TPD_CREW_MOST at most */
+    uint32_t threads;        /* TPD_CREW_MOST at most */
     uint64_t memory_bytes;
     uint64_t window_bytes; /* of the file, mapped at a time by each thread; no cell may be larger. 0: all of it, once */
     uint64_t chunk_bytes;  /* a thread's share of the text is cut no smaller */
