@@ -1,7 +1,7 @@
 /* crew.h -- a piece of work in equal steps, shared by a few threads that live no longer than it.
  *
- * Threads: the caller's is one of them. They block every signal. Fewer than wanted, where the system gives no more, do the same
- * work.
+ * Threads: the caller's is one of them. They block every signal but SIGBUS. Fewer than wanted, where the system gives no more, do
+ * the same work.
  */
 #ifndef TRANSPOSED_CREW_H
 #define TRANSPOSED_CREW_H

@@ -222,8 +222,8 @@ static void unpack_first(const struct tpd_run *run, struct first *first) {
     struct tpd_error ignored; /* the whole stream will say it again */
     if (tpd_packer_open(run->packing_in, true, take_first, first, &packer, &ignored) != TPD_OK)
         return;
-    if (tpd_packer_push(packer, run->chunk, run->head_bytes, &ignored) != TPD_OK)
-        first->count = first->count < sizeof first->bytes ? first->count : sizeof first->bytes;
+    enum tpd_status status = tpd_packer_push(packer, run->chunk, run->head_bytes, &ignored);
+    (void)status;
     tpd_packer_close(packer);
 }
 

@@ -13,6 +13,7 @@
 #include "server/engine/host_pool.h"
 #include "server/table/table.h"
 #include "transposed/clock.h"
+#include "transposed/crew.h"
 
 enum { WINDOW_MOST_BYTES = 32 << 20 /* twice the largest cell */, WINDOW_LEAST_BYTES = 1 << 20, PANEL_BYTES = 4 << 20 };
 
@@ -25,7 +26,7 @@ uint32_t tpd_run_threads(const struct tpd_run *run) {
     uint64_t threads = run->threads;
     if (threads == 0)
         threads = sched_getaffinity(0, sizeof set, &set) == 0 ? (uint64_t)CPU_COUNT(&set) : 1;
-    return threads < TPD_TABLE_THREADS_MOST ? (uint32_t)threads : TPD_TABLE_THREADS_MOST;
+    return threads < TPD_CREW_MOST ? (uint32_t)threads : TPD_CREW_MOST;
 }
 
 /* What the address space has left; UINT64_MAX where it is not limited. */
@@ -63,7 +64,6 @@ struct text {
     unsigned char *data;
     size_t bytes, room;
     uint64_t most;
-    const char *filler;
 };
 
 enum { BEHIND_BYTES = TPD_TEXT_PAD + TPD_FILLER_MOST };
@@ -143,7 +143,7 @@ enum tpd_status tpd_run_table(struct tpd_run *run, struct tpd_error *error) {
                                   .expect = show_plan,
                                   .progress = show_progress,
                                   .self = &show};
-    struct text text = {.most = task.memory_bytes, .filler = run->decode.table.filler};
+    struct text text = {.most = task.memory_bytes};
     enum tpd_status status = TPD_OK;
     bool is_plain = run->source.has_bytes && run->packing_in == TPD_PACKING_NONE;
     if (is_plain) {
@@ -161,7 +161,7 @@ enum tpd_status tpd_run_table(struct tpd_run *run, struct tpd_error *error) {
             status = keep(&text, "", 0, error);
         if (status == TPD_OK) {
             memset(text.data + text.bytes, 0, TPD_TEXT_PAD);
-            memcpy(text.data + text.bytes + TPD_TEXT_PAD, text.filler, strlen(text.filler));
+            memcpy(text.data + text.bytes + TPD_TEXT_PAD, task.options->filler, strlen(task.options->filler));
             task.memory = text.data;
             task.bytes = text.bytes;
             task.memory_bytes -= text.room < task.memory_bytes ? text.room : task.memory_bytes;

@@ -275,9 +275,9 @@ enum tpd_status tpd_cells_respell(struct tpd_payload *payload, enum tpd_codec_id
     r.delimiter = options->has_delimiter ? options->delimiter : out == TPD_CODEC_TSV ? '\t' : ',';
     struct output measured = {0};
     enum tpd_status status = each(&r, payload, to_json, &measured, NULL, error);
-    size_t start = payload->text.bytes + TPD_TEXT_PAD + TPD_FILLER_MOST; /* behind the filler */
+    size_t start = payload->text.bytes;
     if (status == TPD_OK)
-        status = tpd_text_grow_behind_filler(&payload->text, measured.bytes, error);
+        status = tpd_block_grow(&payload->text, start + measured.bytes + TPD_TEXT_PAD, error);
     if (status != TPD_OK)
         return status;
     struct output written = {.to = payload->text.data + start};

@@ -2,8 +2,8 @@
  * XOR_BEFORE() defined, and NAME.
  *
  *   struct masks MASKS(at, delimiter)                bit i of each: byte i is that letter
- *   void EMIT(cells, ends, offset, start)            a cell a bit of `ends`: the first begins at `start`, the others behind the
- * last uint64_t XOR_BEFORE(bits)                        bit i: the parity of bits 0 .. i
+ *   void EMIT(cells, ends, offset, start)            a cell a bit of `ends`: from `start`, then from behind the last
+ *   uint64_t XOR_BEFORE(bits)                        bit i: the parity of bits 0 .. i
  */
 #include "server/codec/cell_scan.h"
 

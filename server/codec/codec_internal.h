@@ -12,6 +12,8 @@
 #include "transposed/tbl/codecs.def"
 #undef X
 
+/* A codec's own struct, all zero; *decoder is NULL where it fails, with TPD_NO_MEMORY. */
+enum tpd_status tpd_decoder_make(size_t bytes, struct tpd_decoder **decoder, struct tpd_error *error) TPD_CHECKED;
 /* A body whose size is known and over the ceiling is refused before its first byte. */
 enum tpd_status tpd_codec_body_fits(const struct tpd_decode_options *options, struct tpd_error *error) TPD_CHECKED;
 
@@ -43,9 +45,6 @@ enum tpd_status tpd_text_sink_push(struct tpd_text_sink *sink, const void *bytes
                                    struct tpd_error *error) TPD_CHECKED;
 void tpd_text_sink_finish(struct tpd_text_sink *sink);
 
-/* Room for `bytes` behind the text and the filler, which lies TPD_TEXT_PAD after the text's last byte and moves with it. The text
- * keeps its count of bytes. Fails as tpd_block_grow() does. */
-enum tpd_status tpd_text_grow_behind_filler(struct tpd_block *text, size_t bytes, struct tpd_error *error) TPD_CHECKED;
 /* Adds line and column of `at` to an error. */
 void tpd_text_place(struct tpd_error *error, const unsigned char *text, const unsigned char *at);
 

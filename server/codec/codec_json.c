@@ -26,16 +26,15 @@ static bool json_sniff(const unsigned char *head, size_t head_bytes, const struc
 
 static enum tpd_status json_open(const struct tpd_decode_options *options, struct tpd_decoder **decoder,
                                  struct tpd_error *error) {
-    *decoder = NULL;
-    struct tpd_decoder *made = tpd_alloc_zero(1, sizeof *made);
-    if (made == NULL)
-        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a decoder");
-    made->options = *options;
-    enum tpd_status status = tpd_text_sink_open(&made->sink, options, "JSON", error);
-    if (status == TPD_OK)
-        *decoder = made;
-    else
-        tpd_free(made);
+    enum tpd_status status = tpd_decoder_make(sizeof **decoder, decoder, error);
+    if (status != TPD_OK)
+        return status;
+    (*decoder)->options = *options;
+    status = tpd_text_sink_open(&(*decoder)->sink, options, "JSON", error);
+    if (status != TPD_OK) {
+        tpd_free(*decoder);
+        *decoder = NULL;
+    }
     return status;
 }
 

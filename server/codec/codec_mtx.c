@@ -24,18 +24,16 @@ static bool mtx_sniff(const unsigned char *head, size_t head_bytes, const struct
 }
 
 static enum tpd_status mtx_open(const struct tpd_decode_options *options, struct tpd_decoder **decoder, struct tpd_error *error) {
-    *decoder = NULL;
-    struct tpd_decoder *made = tpd_alloc_zero(1, sizeof *made);
-    if (made == NULL)
-        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a decoder");
-    made->options = *options;
-    enum tpd_status status = tpd_text_sink_open(&made->sink, options, "Matrix Market", error);
-    if (status != TPD_OK) {
-        tpd_free(made);
+    enum tpd_status status = tpd_decoder_make(sizeof **decoder, decoder, error);
+    if (status != TPD_OK)
         return status;
+    (*decoder)->options = *options;
+    status = tpd_text_sink_open(&(*decoder)->sink, options, "Matrix Market", error);
+    if (status != TPD_OK) {
+        tpd_free(*decoder);
+        *decoder = NULL;
     }
-    *decoder = made;
-    return TPD_OK;
+    return status;
 }
 
 static enum tpd_status mtx_push(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error) {
@@ -92,7 +90,7 @@ static enum tpd_status mtx_encode(struct tpd_payload *payload, const struct tpd_
         snprintf(banner, sizeof banner, "%s matrix array %s general\n", BANNER, tpd_market_name(field_of(payload)));
     size_t comments = payload->cells ? (size_t)payload->comments_bytes : 0;
     size_t head = (size_t)banner_bytes + comments + (size_t)shape_bytes;
-    struct tpd_number_rows rows = {TPD_SPELLING_MARKET, options->nonfinite, 1, ' ', "\n", true, options->threads};
+    struct tpd_number_rows rows = {TPD_SPELLING_MARKET, options->nonfinite, 1, ' ', options->threads};
     uint64_t guess = payload->cells ? tpd_cell_rows_bytes(&cells) : tpd_number_rows_guess(&rows, payload);
     struct tpd_block block;
     enum tpd_status status = tpd_block_acquire(options->memory, head + (size_t)guess, &block, error);

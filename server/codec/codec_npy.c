@@ -24,14 +24,11 @@ static bool npy_sniff(const unsigned char *head, size_t head_bytes, const struct
 static enum tpd_status npy_open(const struct tpd_decode_options *options, struct tpd_decoder **decoder, struct tpd_error *error) {
     *decoder = NULL;
     enum tpd_status status = tpd_codec_body_fits(options, error);
-    if (status != TPD_OK)
-        return status;
-    struct tpd_decoder *made = tpd_alloc_zero(1, sizeof *made);
-    if (made == NULL)
-        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a decoder");
-    made->options = *options;
-    *decoder = made;
-    return TPD_OK;
+    if (status == TPD_OK)
+        status = tpd_decoder_make(sizeof **decoder, decoder, error);
+    if (status == TPD_OK)
+        (*decoder)->options = *options;
+    return status;
 }
 
 /* The header is whole: the block for the items can be had. */

@@ -57,17 +57,16 @@ static enum tpd_status raw_open(const struct tpd_decode_options *options, struct
         status = tpd_codec_body_fits(options, error);
     if (status != TPD_OK)
         return status;
-    struct tpd_decoder *made = tpd_alloc_zero(1, sizeof *made);
-    if (made == NULL)
-        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a decoder");
-    made->matrix = matrix;
-    status = tpd_item_sink_open(&made->sink, options, &matrix, false, 0, "rows x cols x batch x itemsize", error);
-    if (status != TPD_OK) {
-        tpd_free(made);
+    status = tpd_decoder_make(sizeof **decoder, decoder, error);
+    if (status != TPD_OK)
         return status;
+    (*decoder)->matrix = matrix;
+    status = tpd_item_sink_open(&(*decoder)->sink, options, &matrix, false, 0, "rows x cols x batch x itemsize", error);
+    if (status != TPD_OK) {
+        tpd_free(*decoder);
+        *decoder = NULL;
     }
-    *decoder = made;
-    return TPD_OK;
+    return status;
 }
 
 static enum tpd_status raw_push(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error) {

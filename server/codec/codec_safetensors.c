@@ -35,26 +35,21 @@ static enum tpd_status safetensors_open(const struct tpd_decode_options *options
                                         struct tpd_error *error) {
     *decoder = NULL;
     enum tpd_status status = tpd_codec_body_fits(options, error);
-    if (status != TPD_OK)
-        return status;
-    struct tpd_decoder *made = tpd_alloc_zero(1, sizeof *made);
-    if (made == NULL)
-        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a decoder");
-    made->options = *options;
-    *decoder = made;
-    return TPD_OK;
+    if (status == TPD_OK)
+        status = tpd_decoder_make(sizeof **decoder, decoder, error);
+    if (status == TPD_OK)
+        (*decoder)->options = *options;
+    return status;
 }
 
 /* The length is there: room for the header, unless the body can't hold it. */
 static enum tpd_status begin_header(struct tpd_decoder *d, struct tpd_error *error) {
     for (int i = 0; i < TPD_SAFETENSORS_PREFIX; i++)
         d->header_bytes |= (uint64_t)d->prefix[i] << (8 * i);
-    if (d->header_bytes > TPD_SAFETENSORS_HEADER_MOST) {
-        enum tpd_status status = tpd_fail_at(
-            error, TPD_MALFORMED, 0, "the header says it has %" PRIu64 " bytes, the most is %d; is this a safetensors file?",
-            d->header_bytes, TPD_SAFETENSORS_HEADER_MOST);
-        return status;
-    }
+    if (d->header_bytes > TPD_SAFETENSORS_HEADER_MOST)
+        return tpd_fail_at(error, TPD_MALFORMED, 0,
+                           "the header says it has %" PRIu64 " bytes, the most is %d; is this a safetensors file?",
+                           d->header_bytes, TPD_SAFETENSORS_HEADER_MOST);
     if (d->options.has_content_bytes && d->options.content_bytes - TPD_SAFETENSORS_PREFIX < d->header_bytes)
         return tpd_fail_at(error, TPD_TRUNCATED, d->options.content_bytes,
                            "the body has %" PRIu64 " bytes, its header alone has %" PRIu64 " and follows the first %d",

@@ -3,14 +3,6 @@
 
 enum { DELIMITER = '\t' };
 
-/* Text that begins like nothing else may be anything: a table is read where something says that it is one. */
-static bool tsv_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options) {
-    (void)head;
-    (void)head_bytes;
-    (void)options;
-    return false;
-}
-
 static enum tpd_status tsv_open(const struct tpd_decode_options *options, struct tpd_decoder **decoder, struct tpd_error *error) {
     return tpd_table_decoder_open(options, DELIMITER, decoder, error);
 }
@@ -29,7 +21,7 @@ static enum tpd_status tsv_encode(struct tpd_payload *payload, const struct tpd_
 const struct tpd_codec_ops tpd_codec_ops_TSV = {
     .one_matrix = true,
     .text = true,
-    .sniff = tsv_sniff,
+    .sniff = tpd_table_sniff,
     .open = tsv_open,
     .push = tpd_table_push,
     .finish = tsv_finish,

@@ -3,6 +3,7 @@
 #include <strings.h>
 
 #include "server/codec/codec_internal.h"
+#include "transposed/alloc.h"
 
 static const struct row {
     const char *name, *type, *suffixes;
@@ -86,4 +87,9 @@ void tpd_encoded_release(struct tpd_encoded *encoded) {
     tpd_block_release(&encoded->block);
     encoded->start = NULL;
     encoded->bytes = 0;
+}
+
+enum tpd_status tpd_decoder_make(size_t bytes, struct tpd_decoder **decoder, struct tpd_error *error) {
+    *decoder = tpd_alloc_zero(1, bytes);
+    return *decoder != NULL ? TPD_OK : tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a decoder");
 }

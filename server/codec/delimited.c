@@ -107,19 +107,26 @@ enum tpd_status tpd_table_ragged(const struct tpd_cell_scan *scan, const struct 
                        shape->rows, cols, shape->cols);
 }
 
+/* Text that begins like nothing else may be anything: a table is read where something says that it is one. */
+bool tpd_table_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options) {
+    (void)head;
+    (void)head_bytes;
+    (void)options;
+    return false;
+}
+
 enum tpd_status tpd_table_decoder_open(const struct tpd_decode_options *options, unsigned char delimiter,
                                        struct tpd_decoder **decoder, struct tpd_error *error) {
-    *decoder = NULL;
-    struct tpd_decoder *made = tpd_alloc_zero(1, sizeof *made);
-    if (made == NULL)
-        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a decoder");
-    made->options = *options;
-    made->delimiter = delimiter;
-    enum tpd_status status = tpd_text_sink_open(&made->sink, options, "delimited", error);
-    if (status == TPD_OK)
-        *decoder = made;
-    else
-        tpd_free(made);
+    enum tpd_status status = tpd_decoder_make(sizeof **decoder, decoder, error);
+    if (status != TPD_OK)
+        return status;
+    (*decoder)->options = *options;
+    (*decoder)->delimiter = delimiter;
+    status = tpd_text_sink_open(&(*decoder)->sink, options, "delimited", error);
+    if (status != TPD_OK) {
+        tpd_free(*decoder);
+        *decoder = NULL;
+    }
     return status;
 }
 
@@ -204,6 +211,7 @@ static enum tpd_status add_filler(struct tpd_text_sink *sink, const char *filler
         return status;
     memcpy(sink->block.data + place, filler, bytes);
     memset(sink->block.data + place + bytes, 0, TPD_TEXT_PAD);
+    sink->block.bytes += bytes; /* as it grows, the filler moves along */
     *cell = tpd_cell_of(place, bytes);
     return TPD_OK;
 }

@@ -28,6 +28,7 @@ enum tpd_status tpd_table_ragged(const struct tpd_cell_scan *scan, const struct 
                                  struct tpd_error *error) TPD_CHECKED;
 
 /* struct tpd_codec_ops of a format whose delimiter is `delimiter` unless the request says another. */
+bool tpd_table_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options);
 enum tpd_status tpd_table_decoder_open(const struct tpd_decode_options *options, unsigned char delimiter,
                                        struct tpd_decoder **decoder, struct tpd_error *error) TPD_CHECKED;
 enum tpd_status tpd_table_push(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error);

@@ -21,7 +21,7 @@ static enum tpd_status encode_items(struct tpd_payload *payload, unsigned char d
         return tpd_fail(error, TPD_BAD_PARAMETER, "delimiter is '%c', which numbers are written with: ask for another",
                         delimiter);
     uint64_t cols = payload->matrix.cols != 0 ? payload->matrix.cols : 1;
-    struct tpd_number_rows rows = {TPD_SPELLING_PLAIN, options->nonfinite, cols, (char)delimiter, "\n", true, options->threads};
+    struct tpd_number_rows rows = {TPD_SPELLING_PLAIN, options->nonfinite, cols, (char)delimiter, options->threads};
     enum tpd_status status =
         tpd_block_acquire(options->memory, (size_t)tpd_number_rows_guess(&rows, payload), &encoded->block, error);
     if (status != TPD_OK)
@@ -65,8 +65,8 @@ static enum tpd_status add_quotes(struct tpd_payload *payload, unsigned char del
             error, TPD_UNSUPPORTED,
             "a cell holds the delimiter of the answer, and quotes=off leaves no way to write that: ask for the format "
             "that came in");
-    size_t at = payload->text.bytes + TPD_TEXT_PAD + TPD_FILLER_MOST; /* behind the filler */
-    enum tpd_status status = tpd_text_grow_behind_filler(&payload->text, (size_t)bytes, error);
+    size_t at = payload->text.bytes;
+    enum tpd_status status = tpd_block_grow(&payload->text, at + (size_t)bytes + TPD_TEXT_PAD, error);
     if (status != TPD_OK)
         return status;
     unsigned char *text = payload->text.data;

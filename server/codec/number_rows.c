@@ -22,8 +22,7 @@ uint64_t tpd_number_rows_guess(const struct tpd_number_rows *rows, const struct 
                                   rows->nonfinite, text);
     }
     double each = samples != 0 ? (double)bytes / (double)samples * 1.03 + 1 : 0;
-    double lines = (double)items / (double)rows->each * (double)(strlen(rows->line_end) - 1);
-    double guess = each * (double)items + lines + TPD_NUMBER_TEXT_MOST * (RUN_MOST + 2) * (rows->threads + 1.0);
+    double guess = each * (double)items + TPD_NUMBER_TEXT_MOST * (RUN_MOST + 2) * (rows->threads + 1.0);
     return guess < (double)(SIZE_MAX / 4) ? (uint64_t)guess : SIZE_MAX / 4;
 }
 
@@ -69,7 +68,7 @@ static enum tpd_status put_items(const struct tpd_number_rows *rows, const struc
                                  uint64_t end, struct tpd_block *block, struct tpd_error *error) {
     const struct tpd_matrix *matrix = &payload->matrix;
     uint64_t first = done, left = rows->each - done % rows->each;
-    size_t start = block->bytes, line_end = strlen(rows->line_end);
+    size_t start = block->bytes;
     const unsigned char *item = payload->items.data + done * matrix->itemsize;
     while (done < end) {
         uint64_t count = end - done < RUN_MOST ? end - done : RUN_MOST;
@@ -85,8 +84,7 @@ static enum tpd_status put_items(const struct tpd_number_rows *rows, const struc
             count -= run;
             left -= run;
             if (left == 0) { /* the line's last mark becomes its end */
-                memcpy(to - 1, rows->line_end, line_end);
-                to += line_end - 1;
+                to[-1] = '\n';
                 left = rows->each;
             }
         }
@@ -147,8 +145,5 @@ enum tpd_status tpd_number_rows_write(const struct tpd_number_rows *rows, const 
                                       struct tpd_block *block, struct tpd_error *error) {
     uint64_t items = tpd_matrix_items(&payload->matrix);
     bool done = rows->threads > 1 && items >= THREAD_LEAST * (uint64_t)rows->threads && put_together(rows, payload, items, block);
-    enum tpd_status status = done ? TPD_OK : put_items(rows, payload, 0, items, block, error);
-    if (status == TPD_OK && items != 0 && !rows->final_end)
-        block->bytes -= strlen(rows->line_end);
-    return status;
+    return done ? TPD_OK : put_items(rows, payload, 0, items, block, error);
 }

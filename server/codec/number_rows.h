@@ -10,11 +10,9 @@
 struct tpd_number_rows {
     enum tpd_spelling spelling;
     enum tpd_nonfinite nonfinite;
-    uint64_t each;        /* items a line; at least 1 */
-    char between;         /* two items of a line */
-    const char *line_end; /* behind a line, one or two bytes */
-    bool final_end;       /* the last one too */
-    uint32_t threads;     /* that print large tables, 0 is one */
+    uint64_t each;    /* items a line; at least 1 */
+    char between;     /* two items of a line; LF is behind it */
+    uint32_t threads; /* that print large tables, 0 is one */
 };
 
 /* About how many bytes the lines have, from a sample spread over the items: rather more than fewer. */

@@ -69,11 +69,3 @@ void tpd_text_place(struct tpd_error *error, const unsigned char *text, const un
         text = next + 1;
     tpd_error_line(error, line, (uint64_t)(at - text) + 1);
 }
-
-enum tpd_status tpd_text_grow_behind_filler(struct tpd_block *text, size_t bytes, struct tpd_error *error) {
-    const size_t text_bytes = text->bytes, start = text_bytes + TPD_TEXT_PAD + TPD_FILLER_MOST;
-    text->bytes = start < text->capacity_bytes ? start : text->capacity_bytes;
-    enum tpd_status status = tpd_block_grow(text, start + bytes + TPD_TEXT_PAD, error);
-    text->bytes = text_bytes;
-    return status;
-}

@@ -11,8 +11,6 @@
 
 #include "server/codec/delimited.h"
 
-enum { TPD_TABLE_THREADS_MOST = 64 };
-
 /* What is about to happen, once the shape is known. */
 struct tpd_table_plan {
     uint64_t bytes;  /* of the text */
@@ -28,15 +26,15 @@ struct tpd_table_task {
     uint64_t bytes;
     const struct tpd_table_options *options;
     unsigned char delimiter; /* unless the options say another */
-    uint32_t threads;
+    uint32_t threads;        /* TPD_CREW_MOST at most */
     uint64_t memory_bytes;
     uint64_t window_bytes; /* of the file, mapped at a time by each thread; no cell may be larger. 0: all of it, once */
     uint64_t chunk_bytes;  /* a thread's share of the text is cut no smaller */
     uint64_t panel_bytes;  /* of the answer of a wide table, made and written at a time. 0: all that the memory holds */
     /* The answer's bytes, in order, from one thread at a time. */
     enum tpd_status (*write)(void *self, const void *bytes, size_t count, struct tpd_error *error);
-    /* NULL: nobody wants to know. expect: before the first reading, when there will be more than two of them. progress: of all
-     * readings together, from any thread. */
+    /* NULL: nobody wants to know. expect: before the first reading, when the answer does not fit in memory at once. progress:
+     * of all readings together, from any thread. */
     void (*expect)(void *self, const struct tpd_table_plan *plan);
     void (*progress)(void *self, uint64_t done_bytes, uint64_t all_bytes);
     void *self;

@@ -137,7 +137,7 @@ static enum tpd_status fill_panel(struct tpd_table_work *work, uint64_t *kept, s
 
 /* Of the last row, its line end: gone where the text had none, but for a line that would be nothing without it. */
 static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t *lengths) {
-    bool is_nothing = work->rows == 1 && lengths[work->cols - 1] == tpd_table_eol(work);
+    bool is_nothing = work->cols == 0 || (work->rows == 1 && lengths[work->cols - 1] == tpd_table_eol(work));
     return work->form.final_newline || is_nothing ? 0 : tpd_table_eol(work);
 }
 
@@ -204,7 +204,7 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
     work->all_bytes = task->bytes * (1 + (size != 0 ? (all + size - 1) / size : 0));
     if (status == TPD_OK && work->base != 0)
         status = write_pieces(work, (const unsigned char *)"\xef\xbb\xbf", work->base, error);
-    uint64_t done = 0;
+    uint64_t done = 0, left = status == TPD_OK ? all - last_line_cut(work, lengths) : 0;
     unsigned char *const first = work->out;
     for (work->panel.first = 0; work->panel.first < work->cols && status == TPD_OK;) {
         uint64_t bytes = next_panel(work, lengths, size, done, &work->panel);
@@ -214,8 +214,8 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
         work->forgets = work->forgets_all && is_over && work->panel.end == work->cols;
         status = fill_panel(work, kept, error);
         task->passes += work->panel.first == 0 || !work->resumes || work->panel.is_part;
-        uint64_t cut = is_over && work->panel.end == work->cols ? last_line_cut(work, lengths) : 0;
-        bytes = bytes > cut ? bytes - cut : 0;
+        bytes = bytes < left ? bytes : left; /* a line end of two bytes may lie in two parts */
+        left -= bytes;
         if (status == TPD_OK && is_double) {
             work->ready = work->out;
             work->ready_bytes = bytes;
@@ -252,12 +252,16 @@ static enum tpd_status tell_plan(struct tpd_table_work *work, struct tpd_error *
     struct tpd_cell_batch batch;
     const unsigned char *bad;
     enum tpd_status status = tpd_cell_batch_init(&batch, TPD_BATCH_CELLS, error);
-    uint64_t start_ns = tpd_clock_ns();
+    uint64_t start_ns = tpd_clock_ns(), cols = 0;
     batch.count = status == TPD_OK;
     /* What is wrong with the text is said when it is read. */
     while (batch.count != 0 && cursor.at < probe && !cursor.is_done &&
            tpd_cursor_scan(&cursor, task->bytes, UINT32_MAX, &batch, &bad, NULL) == TPD_OK)
-        ;
+        if (cols == 0)
+            cols = batch.rows != 0 ? batch.row_ends[0] : batch.count;
+    /* Rows that are read on from panel to panel: one reading in all, unless a panel holds no whole row of the answer. */
+    if (cols > TPD_TABLE_STRIP_COLS && task->bytes / cols <= room)
+        passes = 1;
     double each = (double)(tpd_clock_ns() - start_ns) / 1e9 / (double)(cursor.at + 1);
     tpd_window_close(&cursor.window);
     tpd_cell_batch_fini(&batch);

@@ -181,6 +181,33 @@ START_TEST(test_random) {
 }
 END_TEST
 
+/* The last line loses its line end where the first text had none, wherever parts of the answer's rows are cut. */
+START_TEST(test_parts) {
+    static const char in[48] = "1,2\r\n3,4\r\n5,6", wanted[] = "1,3,5\r\n2,4,6";
+    struct tpd_table_options options = {.ragged = TPD_RAGGED_ERROR};
+    const uint64_t tables = 3 * 2 * 8 + (2 << 20);
+    for (uint64_t room = 1; room <= 16; room++) {
+        struct text got = {.data = NULL};
+        struct tpd_error error = {.text = ""};
+        struct tpd_table_task task = {.fd = -1,
+                                      .memory = (const unsigned char *)in,
+                                      .bytes = 13,
+                                      .options = &options,
+                                      .delimiter = ',',
+                                      .threads = 1,
+                                      .chunk_bytes = 1 << 20,
+                                      .memory_bytes = tables + room,
+                                      .write = take,
+                                      .self = &got};
+        ck_assert_ok(tpd_table_transpose(&task, &error), error);
+        ck_assert_uint_eq(task.passes, room < 7 ? 2 * ((7 + room - 1) / room) : room < 14 ? 2 : 1);
+        ck_assert_msg(got.count == strlen(wanted) && memcmp(got.data, wanted, got.count) == 0, "in parts of %d: %.*s", (int)room,
+                      (int)got.count, (const char *)got.data);
+        free(got.data);
+    }
+}
+END_TEST
+
 /* Where a line end stands in quotes, a guess at a chunk's start is wrong: what is read from there is read again. */
 START_TEST(test_quoted_lines) {
     struct text in = {.data = NULL}, got;
@@ -338,6 +365,7 @@ int main(void) {
     TCase *tests = tcase_create("table");
     tcase_add_test(tests, test_shapes);
     tcase_add_test(tests, test_random);
+    tcase_add_test(tests, test_parts);
     tcase_add_test(tests, test_quoted_lines);
     tcase_add_test(tests, test_quoted_long_lines);
     tcase_add_test(tests, test_refused);
