@@ -208,6 +208,28 @@ def on_a_terminal(*arguments, stream, env=None, timeout=120):
     return child.wait(timeout), said
 
 
+class Served(unittest.TestCase):
+    """Tests that share one daemon, which gets these flags."""
+
+    flags = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon(*cls.flags).__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.__exit__(None, None, None)
+
+    def good(self, answer, status=200):
+        self.assertEqual(answer.status, status, answer.body[:500])
+        return answer
+
+    def post(self, body, query="", **more):
+        """The body of an answer that is 200."""
+        return self.good(self.daemon.post(body, query, **more)).body
+
+
 class Folder(unittest.TestCase):
     """Tests of files: a folder of its own for each."""
 

@@ -5,10 +5,9 @@ import os
 import random
 import resource
 import subprocess
-import unittest
 import zlib
 
-from daemon import BINARY, CSV, JSON, RAW, TSV, Daemon, Folder, clean_environment, main, on_a_terminal, run_binary
+from daemon import BINARY, CSV, JSON, RAW, TSV, Folder, Served, clean_environment, main, on_a_terminal, run_binary
 
 
 def table(rows, cols, seed=1):
@@ -24,18 +23,8 @@ def turn(cells):
     return [list(row) for row in zip(*cells)]
 
 
-class OverHttp(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon("--max-body-bytes", "8MiB", "--max-cells", "100000").__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-
-    def good(self, answer, status=200):
-        self.assertEqual(answer.status, status, answer.body[:500])
-        return answer
+class OverHttp(Served):
+    flags = ("--max-body-bytes", "8MiB", "--max-cells", "100000")
 
     def test_tables(self):
         cells = table(40, 70)
