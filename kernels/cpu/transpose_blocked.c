@@ -18,7 +18,7 @@ struct pass {
     const struct tpd_cpu_plan *plan;
     struct tpd_cpu_worker *worker;
     size_t whole, done; /* bytes of the new block */
-    size_t due, sent;  /* bytes of the one that waits */
+    size_t due, sent;   /* bytes of the one that waits */
 };
 
 static struct pass begin(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker, size_t bytes) {
