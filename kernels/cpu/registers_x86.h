@@ -33,30 +33,12 @@ INLINE __m128i load_part(const unsigned char *src) {
     return _mm_loadu_si128((const __m128i *)(const void *)src);
 }
 
-/* The last bytes of the input, where 16 are no longer there. */
-INLINE __m128i load_end(const unsigned char *src, const unsigned char *end) {
-    unsigned char whole[16] = {0};
-    memcpy(whole, src, (size_t)(end - src) < 16 ? (size_t)(end - src) : 16);
-    return load_part(whole);
-}
-
 INLINE void store_part(unsigned char *dst, __m128i part) {
     _mm_storeu_si128((__m128i *)(void *)dst, part);
 }
 
 INLINE __m128i shuffle(__m128i part, __m128i places) {
     return _mm_shuffle_epi8(part, places);
-}
-
-INLINE __m128i with_lane_1(__m128i vector, size_t lane, __m128i part) {
-    (void)vector;
-    (void)lane;
-    return part;
-}
-
-INLINE void store_1(unsigned char *dst, __m128i vector, size_t bytes) {
-    (void)bytes;
-    store_part(dst, vector);
 }
 
 INLINE __m256i with_lane_2(__m256i vector, size_t lane, __m128i part) {
@@ -68,10 +50,7 @@ INLINE void store_2(unsigned char *dst, __m256i vector, size_t bytes) {
     _mm256_storeu_si256((__m256i *)(void *)dst, vector);
 }
 
-#define LANES 1
-#define VECTOR __m128i
-#define NET(name) name##_1
-#include "kernels/cpu/fill_network.h"
+#include "kernels/cpu/fill_one_lane.h"
 
 #define LANES 2
 #define VECTOR __m256i

@@ -39,13 +39,6 @@ INLINE uint8x16_t load_part(const unsigned char *src) {
     return vld1q_u8(src);
 }
 
-/* The last bytes of the input, where 16 are no longer there. */
-INLINE uint8x16_t load_end(const unsigned char *src, const unsigned char *end) {
-    unsigned char whole[16] = {0};
-    memcpy(whole, src, (size_t)(end - src) < 16 ? (size_t)(end - src) : 16);
-    return load_part(whole);
-}
-
 INLINE void store_part(unsigned char *dst, uint8x16_t part) {
     vst1q_u8(dst, part);
 }
@@ -54,21 +47,7 @@ INLINE uint8x16_t shuffle(uint8x16_t part, uint8x16_t places) {
     return vqtbl1q_u8(part, places);
 }
 
-INLINE uint8x16_t with_lane_1(uint8x16_t vector, size_t lane, uint8x16_t part) {
-    (void)vector;
-    (void)lane;
-    return part;
-}
-
-INLINE void store_1(unsigned char *dst, uint8x16_t vector, size_t bytes) {
-    (void)bytes;
-    store_part(dst, vector);
-}
-
-#define LANES 1
-#define VECTOR uint8x16_t
-#define NET(name) name##_1
-#include "kernels/cpu/fill_network.h"
+#include "kernels/cpu/fill_one_lane.h"
 
 #include "kernels/cpu/fill_narrow.h"
 

@@ -146,7 +146,8 @@ static void cliff(const struct bench *bench, int k, uint32_t itemsize) {
     if ((side + 1) * (side + 1) * itemsize > bench->room)
         return;
     int count = bench->repeats * (k < 11 ? 20 : k < 12 ? 4 : 1);
-    for (int i = 0; i < count && i < REPEATS_MOST; i++) {
+    count = count > REPEATS_MOST ? REPEATS_MOST : count;
+    for (int i = 0; i < count; i++) {
         const struct tpd_matrix less = {side - 1, side - 1, 1, itemsize, TPD_DTYPE_OPAQUE},
                                 even = {side, side, 1, itemsize, TPD_DTYPE_OPAQUE},
                                 more = {side + 1, side + 1, 1, itemsize, TPD_DTYPE_OPAQUE};

@@ -3,26 +3,16 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
-import unittest
 
-from daemon import Daemon, main, npy, read_npy, transpose_bytes
+from daemon import Folder, Served, main, npy, read_npy, transpose_bytes
 
 if shutil.which("curl") is None:
     print("waived: curl is not installed")
     sys.exit(77)
 
 
-class Curl(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon("--max-body-bytes", "64MiB").__enter__()
-        cls.folder = tempfile.TemporaryDirectory()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-        cls.folder.cleanup()
+class Curl(Served, Folder):
+    flags = ("--max-body-bytes", "64MiB")
 
     def curl(self, *arguments, input=None, query=""):
         done = subprocess.run(["curl", "-sS", "--max-time", "60", *arguments, f"http://{self.daemon.listen}/v1/transpose{query}"],
@@ -31,8 +21,7 @@ class Curl(unittest.TestCase):
         return done.stdout
 
     def test_data_binary(self):
-        with open(os.path.join(self.folder.name, "a.npy"), "wb") as file:
-            file.write(npy(bytes(range(24)), (2, 3)))
+        self.write("a.npy", npy(bytes(range(24)), (2, 3)))
         header, items = read_npy(self.curl("--data-binary", "@a.npy"))
         self.assertEqual((header["shape"], items), ((3, 2), transpose_bytes(bytes(range(24)), 2, 3, 4)))
         self.assertEqual(self.curl("-d", "[[1,2],[3,4]]").strip(), b"[[1,3],[2,4]]")

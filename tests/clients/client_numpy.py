@@ -2,52 +2,16 @@
 import io
 import os
 import re
-import sys
-import unittest
 
-try:
-    import numpy as np
-except ImportError:
-    print("waived: numpy is not installed (tests/run.sh does that)")
-    sys.exit(77)
-
-from daemon import JSON, NPY, RAW, ROOT, Daemon, main
+from arrays import Arrays, loaded, np, random_array, rng, saved
+from daemon import JSON, NPY, RAW, ROOT, main
 
 DTYPES = ["?", "i1", "u1", "<i2", "<u2", "<f2", "<i4", "<u4", "<f4", "<i8", "<u8", "<f8", "<c8", "<c16", ">f4", ">i8", ">f2", ">c16"]
-rng = np.random.default_rng(7)
 
 
-def saved(array):
-    file = io.BytesIO()
-    np.save(file, array, allow_pickle=False)
-    return file.getvalue()
-
-
-def random_array(dtype, shape):
-    if dtype == "?":
-        return rng.integers(0, 2, shape).astype("?")
-    itemsize = np.dtype(dtype).itemsize
-    count = int(np.prod(shape)) * itemsize
-    return np.frombuffer(rng.bytes(count), dtype=np.uint8).view(dtype).reshape(shape) if count else np.zeros(shape, dtype)
-
-
-class Numpy(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-
+class Numpy(Arrays):
     def there_and_back(self, array, **more):
-        answer = self.daemon.post(saved(array), type=NPY, **more)
-        self.assertEqual(answer.status, 200, answer.body[:300])
-        return np.load(io.BytesIO(answer.body), allow_pickle=False)
-
-    def same_bits(self, got, expected):
-        self.assertEqual((got.shape, got.dtype), (expected.shape, expected.dtype))
-        self.assertEqual(got.tobytes(), np.ascontiguousarray(expected).tobytes())
+        return loaded(self.post(saved(array), type=NPY, **more))
 
     def test_every_dtype(self):
         for dtype in DTYPES:
@@ -82,7 +46,7 @@ class Numpy(unittest.TestCase):
         array = rng.standard_normal((7, 11)).astype("<f4")
         answer = self.daemon.post(saved(array), type=NPY, accept=JSON)
         back = self.daemon.post(answer.body, "?dtype=float32", JSON, accept=NPY)
-        self.same_bits(np.load(io.BytesIO(back.body)), array)
+        self.same_bits(loaded(back.body), array)
 
     def test_raw_out(self):
         array = random_array("<u2", (33, 65))

@@ -1,69 +1,44 @@
 """client_pandas.py -- tables of numbers, written and read by pandas and numpy: every number comes back as the same bits."""
 import io
 import sys
-import unittest
 import warnings
 
 try:
-    import numpy as np
     import pandas as pd
 except ImportError:
     print("waived: pandas is not installed (tests/run.sh puts it into .venv)")
     sys.exit(77)
 
-from daemon import CSV, JSON, NPY, TSV, Daemon, main
+from arrays import Arrays, loaded, np, random_array, rng, saved
+from daemon import CSV, JSON, NPY, TSV, main
 
 warnings.simplefilter("ignore")  # newer versions are exact without float_precision, and say so
-rng = np.random.default_rng(7)
-
-
-def saved(array):
-    file = io.BytesIO()
-    np.save(file, array, allow_pickle=False)
-    return file.getvalue()
 
 
 def doubles(shape):
     """Bit patterns at random, finite ones."""
-    array = np.frombuffer(rng.bytes(8 * shape[0] * shape[1]), "<f8").reshape(shape).copy()
+    array = random_array("<f8", shape).copy()
     array[~np.isfinite(array)] = 0.1
     return array
 
 
-class Pandas(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-
-    def post(self, body, query="", **more):
-        answer = self.daemon.post(body, query, **more)
-        self.assertEqual(answer.status, 200, answer.body[:300])
-        return answer.body
-
-    def same_bits(self, got, expected):
-        self.assertEqual((got.shape, got.dtype), (expected.shape, expected.dtype))
-        self.assertEqual(got.tobytes(), np.ascontiguousarray(expected).tobytes())
-
+class Pandas(Arrays):
     def test_csv_of_pandas(self):
         for array in (doubles((40, 30)), rng.standard_normal((40, 30)), rng.integers(-2**63, 2**63 - 1, (9, 7)), doubles((1, 5)), doubles((5, 1))):
             for type, separator in ((CSV, ","), (TSV, "\t")):
                 text = pd.DataFrame(array).to_csv(header=False, index=False, sep=separator)
-                self.same_bits(np.load(io.BytesIO(self.post(text.encode(), type=type, accept=NPY))), array.T)
+                self.same_bits(loaded(self.post(text.encode(), type=type, accept=NPY)), array.T)
 
     def test_csv_of_numpy(self):
         array = doubles((20, 30))
         for form in ("%.17g", "%.16e", "%25.18e"):
             file = io.BytesIO()
             np.savetxt(file, array, fmt=form, delimiter=",")
-            self.same_bits(np.load(io.BytesIO(self.post(file.getvalue(), type=CSV, accept=NPY))), array.T)
+            self.same_bits(loaded(self.post(file.getvalue(), type=CSV, accept=NPY)), array.T)
         complexes = (rng.standard_normal((5, 4)) - 1j * rng.standard_normal((5, 4))).round(3)
         file = io.BytesIO()
         np.savetxt(file, complexes, fmt="%.17g", delimiter=",")
-        self.same_bits(np.load(io.BytesIO(self.post(file.getvalue(), type=CSV, accept=NPY))), complexes.T)
+        self.same_bits(loaded(self.post(file.getvalue(), type=CSV, accept=NPY)), complexes.T)
 
     def test_what_we_write(self):
         array = doubles((30, 20))
@@ -83,7 +58,7 @@ class Pandas(unittest.TestCase):
         array = np.array([[np.nan, np.inf, 1.5], [-np.inf, -0.0, 2.0]])
         text = self.post(saved(array), type=NPY, accept=CSV)
         np.testing.assert_array_equal(pd.read_csv(io.BytesIO(text), header=None).to_numpy(), array.T)
-        self.same_bits(np.load(io.BytesIO(self.post(text, type=CSV, accept=NPY))), array)
+        self.same_bits(loaded(self.post(text, type=CSV, accept=NPY)), array)
         text = self.post(saved(array[:, [0, 2]]), "?nonfinite=null", type=NPY, accept=CSV)
         np.testing.assert_array_equal(pd.read_csv(io.BytesIO(text), header=None).to_numpy(), [[np.nan, np.nan], [1.5, 2.0]])
 
@@ -92,7 +67,7 @@ class Pandas(unittest.TestCase):
         finite = np.where(np.isfinite(every), every, np.float16(0.5))
         text = self.post(saved(finite), type=NPY, accept=CSV)
         back = self.post(text, "?dtype=float16", type=CSV, accept=NPY)
-        self.same_bits(np.load(io.BytesIO(back)), finite)
+        self.same_bits(loaded(back), finite)
         self.same_bits(np.loadtxt(io.BytesIO(text), delimiter=",").astype("<f2"), finite.T)
 
     def test_json_both_ways(self):

@@ -2,47 +2,25 @@
 import json
 import struct
 import sys
-import unittest
 
 try:
-    import numpy as np
     import safetensors
     import safetensors.numpy
 except ImportError:
     print("waived: safetensors is not installed (tests/run.sh puts it into .venv)")
     sys.exit(77)
 
-from daemon import JSON, NPY, SAFETENSORS, Daemon, main
+from arrays import np, random_array, rng
+from daemon import JSON, SAFETENSORS, Served, main
 
 DTYPES = ["?", "i1", "u1", "<i2", "<u2", "<f2", "<i4", "<u4", "<f4", "<i8", "<u8", "<f8"]
-rng = np.random.default_rng(7)
 
 
-def some(dtype, shape):
-    if dtype == "?":
-        return rng.integers(0, 2, shape).astype("?")
-    itemsize = np.dtype(dtype).itemsize
-    return np.frombuffer(rng.bytes(int(np.prod(shape)) * itemsize), dtype).reshape(shape)
-
-
-class Safetensors(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-
-    def post(self, body, query="", **more):
-        answer = self.daemon.post(body, query, **more)
-        self.assertEqual(answer.status, 200, answer.body[:300])
-        return answer.body
-
+class Safetensors(Served):
     def test_every_dtype(self):
         for dtype in DTYPES:
             for shape in ((5, 9), (1, 4), (100, 130), (2, 3, 4)):
-                array = some(dtype, shape)
+                array = random_array(dtype, shape)
                 with self.subTest(dtype=dtype, shape=shape):
                     answer = self.post(safetensors.numpy.save({"weight": array}, {"format": "pt"}), type=SAFETENSORS)
                     turned = np.ascontiguousarray(np.swapaxes(array, -1, -2))
@@ -50,7 +28,7 @@ class Safetensors(unittest.TestCase):
 
     def test_types_that_numpy_lacks(self):
         for kind, itemsize in (("BF16", 2), ("F8_E4M3", 1), ("F8_E5M2", 1)):
-            array = some("u2" if itemsize == 2 else "u1", (6, 4))
+            array = random_array("u2" if itemsize == 2 else "u1", (6, 4))
             header = json.dumps({"w": {"dtype": kind, "shape": [6, 4], "data_offsets": [0, array.nbytes]}}).encode()
             with self.subTest(kind=kind):
                 answer = self.post(struct.pack("<Q", len(header)) + header + array.tobytes(), type=SAFETENSORS)
@@ -59,7 +37,7 @@ class Safetensors(unittest.TestCase):
                 self.assertEqual(bytes(tensor["data"]), array.T.tobytes())
 
     def test_one_of_several(self):
-        arrays = {name: some("<f4", shape) for name, shape in {"a": (3, 4), "b": (5,), "c.weight": (2, 7)}.items()}
+        arrays = {name: random_array("<f4", shape) for name, shape in {"a": (3, 4), "b": (5,), "c.weight": (2, 7)}.items()}
         body = safetensors.numpy.save(arrays)
         got = safetensors.numpy.load(self.post(body, "?tensor=c.weight"))
         self.assertEqual(list(got), ["c.weight"])

@@ -1,18 +1,15 @@
 """client_scipy.py -- scipy.io as a client: mmwrite, POST, mmread; the answer has to be a.T, to the last bit."""
 import io
 import sys
-import unittest
 
 try:
-    import numpy as np
     import scipy.io
 except ImportError:
     print("waived: scipy is not installed (tests/run.sh puts it into .venv)")
     sys.exit(77)
 
-from daemon import JSON, MTX, NPY, Daemon, main
-
-rng = np.random.default_rng(7)
+from arrays import loaded, np, rng, saved
+from daemon import JSON, MTX, NPY, Served, main
 
 
 def written(array, **more):
@@ -25,12 +22,6 @@ def read(body):
     return np.asarray(scipy.io.mmread(io.BytesIO(body)))
 
 
-def saved(array):
-    file = io.BytesIO()
-    np.save(file, array, allow_pickle=False)
-    return file.getvalue()
-
-
 def some(dtype, shape):
     if dtype in ("<f8", "<c16"):
         return rng.standard_normal(shape).astype(dtype) * (1 if dtype == "<f8" else 1 - 2j)
@@ -38,20 +29,7 @@ def some(dtype, shape):
     return rng.integers(info.min, info.max, shape, dtype, endpoint=True)
 
 
-class Scipy(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon().__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-
-    def post(self, body, **more):
-        answer = self.daemon.post(body, **more)
-        self.assertEqual(answer.status, 200, answer.body[:300])
-        return answer.body
-
+class Scipy(Served):
     def same(self, got, expected):
         self.assertEqual(got.shape, expected.shape)
         self.assertEqual(got.astype(expected.dtype).tobytes(), np.ascontiguousarray(expected).tobytes())
@@ -65,7 +43,7 @@ class Scipy(unittest.TestCase):
                     answer = self.post(body, type=MTX)
                     self.same(read(answer), read(body).T)
                     self.assertIn(b"of a test", answer)
-                    self.same(np.load(io.BytesIO(self.post(body, type=MTX, accept=NPY))), read(body).T)
+                    self.same(loaded(self.post(body, type=MTX, accept=NPY)), read(body).T)
 
     def test_what_we_write(self):
         for dtype in ("<f8", "<f4", "<c16", "<i8", "<u4", "?", ">f8"):

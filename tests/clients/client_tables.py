@@ -2,14 +2,12 @@
 import csv
 import io
 import json
-import os
 import random
 import shutil
 import subprocess
-import tempfile
 import unittest
 
-from daemon import main, run_binary
+from daemon import Folder, main, run_binary
 
 try:
     import pandas
@@ -31,17 +29,9 @@ def words(rows, cols, seed):
 SHAPES = [(1, 1), (1, 9), (9, 1), (3, 5), (40, 300), (300, 40), (257, 64)]
 
 
-class Tables(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-
-    def tearDown(self):
-        self.folder.cleanup()
-
+class Tables(Folder):
     def run_on(self, text, suffix, *flags):
-        path = os.path.join(self.folder.name, "t" + suffix)
-        with open(path, "wb") as file:
-            file.write(text)
+        path = self.write("t" + suffix, text)
         return path, run_binary("run", path, *flags).stdout
 
     def need(self, tool):

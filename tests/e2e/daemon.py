@@ -4,10 +4,10 @@ import contextlib
 import http.client
 import json
 import os
+import pty
 import re
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -192,6 +192,62 @@ def run_binary(*arguments, input=None, env=None, expect=0, timeout=120):
     if done.returncode != expect or b"Sanitizer" in done.stderr:
         raise AssertionError(f"{arguments} ended with {done.returncode}, not {expect}:\n{done.stderr.decode('utf-8', 'replace')}")
     return done
+
+
+def on_a_terminal(*arguments, stream, env=None, timeout=120):
+    """(status, what was said) of the binary with that stream of it, "stdout" or "stderr", on a terminal."""
+    ours, terminal = pty.openpty()
+    streams = {"stdout": subprocess.DEVNULL, stream: terminal}
+    child = subprocess.Popen([BINARY, *arguments], env=clean_environment(env), **streams)
+    os.close(terminal)
+    said = b""
+    with contextlib.suppress(OSError):  # which is how a terminal says that nobody is left on its other end
+        while piece := os.read(ours, 65536):
+            said += piece
+    os.close(ours)
+    return child.wait(timeout), said
+
+
+class Served(unittest.TestCase):
+    """Tests that share one daemon, which gets these flags."""
+
+    flags = ()
+
+    @classmethod
+    def setUpClass(cls):
+        cls.daemon = Daemon(*cls.flags).__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.__exit__(None, None, None)
+
+    def good(self, answer, status=200):
+        self.assertEqual(answer.status, status, answer.body[:500])
+        return answer
+
+    def post(self, body, query="", **more):
+        """The body of an answer that is 200."""
+        return self.good(self.daemon.post(body, query, **more)).body
+
+
+class Folder(unittest.TestCase):
+    """Tests of files: a folder of its own for each."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def read(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
 
 
 def main():

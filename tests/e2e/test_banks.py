@@ -1,14 +1,12 @@
 """test_banks.py -- the bank model as people meet it: `transposed banks`, GET and POST /v1/banks, and the committed pictures."""
 import json
 import os
-import pty
-import subprocess
 import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
 
-from daemon import BINARY, ROOT, Daemon, clean_environment, main, run_binary
+from daemon import BINARY, ROOT, Daemon, main, on_a_terminal, run_binary
 
 sys.path.insert(0, os.path.join(ROOT, "kernels/banks"))
 from draw_pictures import FOLDER, PICTURES, draw  # noqa: E402
@@ -92,27 +90,16 @@ class Command(unittest.TestCase):
             for word in words:
                 self.assertIn(word, said)
 
-    def on_a_terminal(self, **environment):
-        master, slave = pty.openpty()
-        child = subprocess.Popen([BINARY, "banks", "--strategy", "naive"], stdout=slave, env=clean_environment({"TERM": "xterm", **environment}))
-        os.close(slave)
-        said = b""
-        while True:
-            try:
-                piece = os.read(master, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            said += piece
-        os.close(master)
-        self.assertEqual(child.wait(), 0)
-        return said
+    def coloured(self, **environment):
+        status, said = on_a_terminal("banks", "--strategy", "naive", stream="stdout", env={"TERM": "xterm", **environment})
+        self.assertEqual(status, 0, said)
+        self.assertIn(b"naive", said)
+        return b"\033[" in said
 
     def test_colour_on_a_terminal_alone(self):
-        self.assertIn(b"\033[", self.on_a_terminal(NO_COLOR=""))
-        self.assertNotIn(b"\033[", self.on_a_terminal(NO_COLOR="1"))
-        self.assertNotIn(b"\033[", self.on_a_terminal(TERM="dumb", NO_COLOR=""))
+        self.assertTrue(self.coloured(NO_COLOR=""))
+        self.assertFalse(self.coloured(NO_COLOR="1"))
+        self.assertFalse(self.coloured(TERM="dumb", NO_COLOR=""))
 
     def test_addresses(self):
         requests = list(random_requests(4, 300))

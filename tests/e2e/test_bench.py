@@ -1,13 +1,11 @@
 """test_bench.py -- `transposed bench` from outside: its JSON key by key, its table, what it refuses, how it scales down and ends."""
 import json
-import os
-import pty
 import signal
 import subprocess
 import time
 import unittest
 
-from daemon import BINARY, clean_environment, main
+from daemon import BINARY, clean_environment, main, on_a_terminal
 
 # The contract's keys, in its order, and what each is; what stands behind them came later.
 TOP = ["device", "commit", "reference", "rows"]
@@ -131,21 +129,8 @@ class Words(unittest.TestCase):
         self.assertEqual(list(answer["left_out"][0]), ["device", "cell", "reason"])
 
     def test_progress_is_for_terminals(self):
-        master, slave = pty.openpty()
-        child = subprocess.Popen([BINARY, "bench", "--device", "cpu", "--shape", "64x48", "--repeats", "3"], stdout=subprocess.DEVNULL, stderr=slave,
-                                 env=clean_environment())
-        os.close(slave)
-        said = b""
-        while True:
-            try:
-                piece = os.read(master, 65536)
-            except OSError:
-                break
-            if not piece:
-                break
-            said += piece
-        os.close(master)
-        self.assertEqual(child.wait(60), 0)
+        status, said = on_a_terminal("bench", "--device", "cpu", "--shape", "64x48", "--repeats", "3", stream="stderr")
+        self.assertEqual(status, 0, said)
         self.assertIn(b"[1/5] cpu 64x48:1", said)
         self.assertIn(b"[5/5] cpu 64x48:16", said)
         self.assertEqual(bench("--device", "cpu", "--shape", "64x48", "--repeats", "3").stderr, "")

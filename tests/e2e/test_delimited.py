@@ -5,13 +5,9 @@ import os
 import random
 import resource
 import subprocess
-import tempfile
-import unittest
 import zlib
 
-from daemon import BINARY, JSON, RAW, Daemon, clean_environment, main, run_binary
-
-CSV, TSV = "text/csv", "text/tab-separated-values"
+from daemon import BINARY, CSV, JSON, RAW, TSV, Folder, Served, clean_environment, main, on_a_terminal, run_binary
 
 
 def table(rows, cols, seed=1):
@@ -27,18 +23,8 @@ def turn(cells):
     return [list(row) for row in zip(*cells)]
 
 
-class OverHttp(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon("--max-body-bytes", "8MiB", "--max-cells", "100000").__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-
-    def good(self, answer, status=200):
-        self.assertEqual(answer.status, status, answer.body[:500])
-        return answer
+class OverHttp(Served):
+    flags = ("--max-body-bytes", "8MiB", "--max-cells", "100000")
 
     def test_tables(self):
         cells = table(40, 70)
@@ -120,25 +106,10 @@ class OverHttp(unittest.TestCase):
         self.good(self.daemon.post(b"a,b\n", type=CSV))
 
 
-class Files(unittest.TestCase):
+class Files(Folder):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
+        super().setUp()
         self.cells = table(300, 400, 3)
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
-
-    def read(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
 
     def test_files_and_pipes(self):
         source, wanted = self.write("t.csv", spell(self.cells)), spell(turn(self.cells))
@@ -233,22 +204,9 @@ class Files(unittest.TestCase):
                 self.assertEqual(os.listdir(self.folder.name), ["t.csv"])
 
     def test_a_progress_bar_on_a_terminal(self):
-        import pty
         source = self.write("t.csv", spell(table(200, 50)) * 1600)  # a bar is drawn after 0.3 s
-        parent, terminal = pty.openpty()
-        child = subprocess.Popen([BINARY, "run", source, "-o", self.path("o.csv"), "--threads", "1", "--memory", "6MiB"], stderr=terminal, env=clean_environment())
-        os.close(terminal)
-        seen = b""
-        while True:
-            try:
-                more = os.read(parent, 4096)
-            except OSError:
-                break
-            if not more:
-                break
-            seen += more
-        os.close(parent)
-        self.assertEqual(child.wait(), 0)
+        status, seen = on_a_terminal("run", source, "-o", self.path("o.csv"), "--threads", "1", "--memory", "6MiB", stream="stderr")
+        self.assertEqual(status, 0, seen)
         self.assertIn(b"readings of it", seen)
         self.assertIn(b"transposing [", seen)
 

@@ -9,7 +9,7 @@ import threading
 import time
 import unittest
 
-from daemon import JSON, NPY, RAW, Daemon, main, npy, transpose_bytes
+from daemon import JSON, NPY, RAW, Daemon, Served, main, npy, transpose_bytes
 
 MIB = 1 << 20
 
@@ -101,14 +101,8 @@ class Budget(unittest.TestCase):
             self.assertEqual(used, 0)
 
 
-class Odd(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon("--idle-timeout", "1s", "--receive-timeout", "30s", "--min-receive-rate", "0").__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
+class Odd(Served):
+    flags = ("--idle-timeout", "1s", "--receive-timeout", "30s", "--min-receive-rate", "0")
 
     def said(self, data, *words, seconds=20):
         got = exchange(self.daemon, data, seconds)

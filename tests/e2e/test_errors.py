@@ -1,19 +1,12 @@
 """test_errors.py -- what is refused, in which words, and that the connection lives on."""
 import socket
 import time
-import unittest
 
-from daemon import JSON, NPY, RAW, Daemon, main, npy
+from daemon import JSON, NPY, RAW, Served, main, npy
 
 
-class Errors(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon("--max-body-bytes", "1MiB", "--receive-timeout", "2s").__enter__()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
+class Errors(Served):
+    flags = ("--max-body-bytes", "1MiB", "--receive-timeout", "2s")
 
     def refused(self, answer, status, code):
         self.assertEqual(answer.status, status, answer.body[:300])

@@ -2,14 +2,12 @@
 import base64
 import hashlib
 import json
-import os
 import random
 import re
 import struct
 import time
-import unittest
 
-from daemon import JSON, NPY, RAW, Daemon, main, npy, read_npy, run_binary, transpose_bytes
+from daemon import JSON, NPY, RAW, Served, main, npy, read_npy, run_binary, transpose_bytes
 
 DTYPES = {"bool": ("|b1", 1), "int8": ("|i1", 1), "uint8": ("|u1", 1), "int16": ("<i2", 2), "uint16": ("<u2", 2), "float16": ("<f2", 2),
           "int32": ("<i4", 4), "uint32": ("<u4", 4), "float32": ("<f4", 4), "int64": ("<i8", 8), "uint64": ("<u8", 8),
@@ -17,19 +15,8 @@ DTYPES = {"bool": ("|b1", 1), "int8": ("|i1", 1), "uint8": ("|u1", 1), "int16": 
 SHAPES = [(1, 1), (2, 3), (1, 7), (7, 1), (0, 5), (5, 0), (31, 33), (32, 32), (64, 65), (3, 300)]
 
 
-class Formats(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.daemon = Daemon().__enter__()
-        cls.random = random.Random(20240607)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.daemon.__exit__(None, None, None)
-
-    def good(self, answer):
-        self.assertEqual(answer.status, 200, answer.body[:400])
-        return answer
+class Formats(Served):
+    random = random.Random(20240607)
 
     def test_raw_every_itemsize_and_shape(self):
         for itemsize in (1, 2, 4, 8, 16, 3, 12):

@@ -8,7 +8,7 @@ import threading
 import time
 import unittest
 
-from daemon import JSON, RAW, Daemon, Unix, main, transpose_bytes
+from daemon import JSON, RAW, Daemon, main, transpose_bytes
 
 
 class Life(unittest.TestCase):

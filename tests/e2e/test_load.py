@@ -1,14 +1,13 @@
 """test_load.py -- many clients at once, every answer compared bit for bit, and the books balanced at the end."""
 import os
 import random
-import struct
 import subprocess
 import sys
 import threading
 import time
 import unittest
 
-from daemon import BINARY, JSON, NPY, RAW, Daemon, main, npy, read_npy, transpose_bytes
+from daemon import JSON, NPY, RAW, Daemon, main, npy, read_npy, transpose_bytes
 
 
 class Load(unittest.TestCase):

@@ -3,32 +3,15 @@ import json
 import os
 import struct
 import subprocess
-import tempfile
-import unittest
 
-from daemon import BINARY, clean_environment, main, npy, read_npy, run_binary, transpose_bytes
+from daemon import BINARY, Folder, clean_environment, main, npy, read_npy, run_binary, transpose_bytes
 
 
-class Run(unittest.TestCase):
+class Run(Folder):
     def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
+        super().setUp()
         self.data = os.urandom(37 * 53 * 4)
         self.expected = transpose_bytes(self.data, 37, 53, 4)
-
-    def tearDown(self):
-        self.folder.cleanup()
-
-    def path(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def write(self, name, data):
-        with open(self.path(name), "wb") as file:
-            file.write(data)
-        return self.path(name)
-
-    def read(self, name):
-        with open(self.path(name), "rb") as file:
-            return file.read()
 
     def test_files(self):
         source = self.write("in put.npy", npy(self.data, (37, 53)))

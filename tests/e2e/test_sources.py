@@ -4,7 +4,7 @@ import os
 import tempfile
 import unittest
 
-from daemon import BINARY, Daemon, main, run_binary
+from daemon import Daemon, main, run_binary
 
 
 class Sources(unittest.TestCase):

@@ -3,14 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_cuda.h"
-#include "harness.h"
+#include "cuda_rig.h"
 #include "kernels/cuda/cuda_device.h"
 #include "transposed/clock.h"
-#include "transposed/transposed.h"
-
-extern const struct tpd_backend tpd_backend_cuda;
-static const struct tpd_backend *const cuda = &tpd_backend_cuda;
 
 enum { MEMORY = 1 << 20, CODE_INVALID = 1, CODE_MEMORY = 2, CODE_ADDRESS = 700, CODE_LAUNCH = 719 };
 
@@ -61,17 +56,7 @@ static enum tpd_status run_once(struct tpd_device *device, const struct work *wo
 }
 
 static struct tpd_device *open_device(uint32_t lanes) {
-    struct tpd_device_options options = {.lanes = lanes};
-    struct tpd_device *device = NULL;
-    struct tpd_error error = {0};
-    ck_assert_ok(cuda->open(0, &options, &device, &error), error);
-    return device;
-}
-
-static void close_clean(struct tpd_device *device) {
-    cuda->close(device);
-    ck_assert_msg(fake_cuda_mistakes() == 0, "%s", fake_cuda_mistake());
-    ck_assert_uint_eq(fake_cuda_held(), 0);
+    return open_with((struct tpd_device_options){.lanes = lanes});
 }
 
 static void check_after_failure(struct tpd_device *device, const struct work *again, bool sticky) {
@@ -407,10 +392,6 @@ START_TEST(unusual_matrices) {
     close_clean(device);
 }
 END_TEST
-
-static void use_fake(void) {
-    tpd_cuda_use(&fake_cuda);
-}
 
 static Suite *suite(void) {
     Suite *suite = suite_create("cuda_fault");

@@ -2,13 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_cuda.h"
-#include "harness.h"
+#include "cuda_rig.h"
 #include "transposed/clock.h"
-#include "transposed/transposed.h"
-
-extern const struct tpd_backend tpd_backend_cuda;
-static const struct tpd_backend *const cuda = &tpd_backend_cuda;
 
 /* Large enough for the huge shapes: the pool is all of it, and half of that is for a matrix. */
 static const uint64_t memory_bytes = (uint64_t)1026 << 20;
@@ -17,16 +12,7 @@ static struct tpd_error error;
 static struct tpd_tuning table;
 
 static struct tpd_device *open_device(uint64_t bytes) {
-    struct tpd_device_options options = {.lanes = 2, .device_memory_bytes = bytes};
-    struct tpd_device *device = NULL;
-    ck_assert_ok(cuda->open(0, &options, &device, &error), error);
-    return device;
-}
-
-static void close_clean(struct tpd_device *device) {
-    cuda->close(device);
-    ck_assert_msg(fake_cuda_mistakes() == 0, "%s", fake_cuda_mistake());
-    ck_assert_uint_eq(fake_cuda_held(), 0);
+    return open_with((struct tpd_device_options){.lanes = 2, .device_memory_bytes = bytes});
 }
 
 /* `swapped` with tiles of 64 x 64 beats all for squares of 4 bytes; the other order of `shifted` for large unaligned ones;
@@ -225,10 +211,6 @@ START_TEST(without_memory) {
     close_clean(device);
 }
 END_TEST
-
-static void use_fake(void) {
-    tpd_cuda_use(&fake_cuda);
-}
 
 static Suite *suite(void) {
     Suite *made = suite_create("cuda_tuner");

@@ -3,13 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_cuda.h"
-#include "harness.h"
+#include "cuda_rig.h"
 #include "kernels/cuda/cuda_device.h"
-#include "transposed/transposed.h"
-
-extern const struct tpd_backend tpd_backend_cuda;
-static const struct tpd_backend *const cuda = &tpd_backend_cuda;
 
 enum { MEMORY = 1 << 20, CODE_INVALID = 1, CODE_ADDRESS = 700 };
 
@@ -20,17 +15,7 @@ static uint64_t below(uint64_t most) {
 }
 
 static struct tpd_device *open_device(void) {
-    struct tpd_device_options options = {.lanes = 1};
-    struct tpd_device *device = NULL;
-    struct tpd_error error = {0};
-    ck_assert_ok(cuda->open(0, &options, &device, &error), error);
-    return device;
-}
-
-static void close_clean(struct tpd_device *device) {
-    cuda->close(device);
-    ck_assert_msg(fake_cuda_mistakes() == 0, "%s", fake_cuda_mistake());
-    ck_assert_uint_eq(fake_cuda_held(), 0);
+    return open_with((struct tpd_device_options){.lanes = 1});
 }
 
 /* What the measurements at the start would have said. */
@@ -301,10 +286,6 @@ START_TEST(every_call_of_a_run_fails_once) {
     }
 }
 END_TEST
-
-static void use_fake(void) {
-    tpd_cuda_use(&fake_cuda);
-}
 
 static Suite *suite(void) {
     Suite *suite = suite_create("cuda_ways");

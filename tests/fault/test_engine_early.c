@@ -4,13 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "fake_cuda.h"
-#include "harness.h"
+#include "cuda_rig.h"
 #include "server/engine/engine_internal.h"
 #include "transposed/clock.h"
-#include "transposed/transposed.h"
-
-extern const struct tpd_backend tpd_backend_cuda;
 
 enum { CODE_INVALID = 1, CODE_ADDRESS = 700 };
 
@@ -271,10 +267,6 @@ START_TEST(calls_that_fail) {
     ck_assert_uint_gt(nth, 30);
 }
 END_TEST
-
-static void use_fake(void) {
-    tpd_cuda_use(&fake_cuda);
-}
 
 static Suite *suite(void) {
     Suite *suite = suite_create("engine_early");

@@ -10,7 +10,6 @@ enum { ROWS = 1100, COLS = 1021, ITEMSIZE = 4, BYTES = ROWS * COLS * ITEMSIZE };
 static const char npy[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (1100, 1021), }";
 enum { NPY_HEAD_BYTES = 128 };
 
-static struct fixture fixture;
 static unsigned char in[BYTES], expected[BYTES];
 
 static void setup(void) {

@@ -2,13 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fake_cuda.h"
-#include "harness.h"
+#include "cuda_rig.h"
 #include "transposed/measure.h"
-#include "transposed/transposed.h"
-
-extern const struct tpd_backend tpd_backend_cuda;
-static const struct tpd_backend *const cuda = &tpd_backend_cuda;
 
 enum { MEMORY = 1 << 20, TURNS = 5 };
 
@@ -23,27 +18,15 @@ static struct tpd_measure ask_of(uint64_t rows, uint64_t cols, uint32_t itemsize
 }
 
 static struct tpd_device *open_device(uint64_t nth, int code) {
-    struct tpd_device_options options = {0};
-    struct tpd_device *device = NULL;
     fake_cuda_reset(MEMORY, 0, 0);
-    ck_assert_ok(cuda->open(0, &options, &device, &error), error);
+    struct tpd_device *device = open_with((struct tpd_device_options){0});
     if (nth != 0)
         fake_cuda_fail(nth, code);
     return device;
 }
 
-static void close_clean(struct tpd_device *device) {
-    struct tpd_device_info info;
-    cuda->info(device, &info);
-    ck_assert_uint_eq(info.memory_used_bytes, 0);
-    ck_assert_uint_eq(fake_cuda_queued(), 0);
-    cuda->close(device);
-    ck_assert_msg(fake_cuda_mistakes() == 0, "%s", fake_cuda_mistake());
-    ck_assert_uint_eq(fake_cuda_held(), 0);
-}
-
 static void setup(void) {
-    tpd_cuda_use(&fake_cuda);
+    use_fake();
     result = calloc(1, sizeof *result);
     if (result == NULL)
         abort();

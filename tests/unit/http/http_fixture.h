@@ -220,4 +220,25 @@ static inline void round_trip(int fd, uint64_t rows, uint64_t cols, const char *
     free(expected);
 }
 
+/* A test program's one suite: each of its tests has the fixture for itself. */
+static struct fixture fixture;
+
+static inline void fixture_up(void) {
+    fixture_init(&fixture);
+    fixture_start(&fixture);
+}
+
+static inline void fixture_down(void) {
+    fixture_stop(&fixture);
+}
+
+static inline Suite *fixture_suite(const char *name, void (*up)(void), TCase **tests) {
+    Suite *suite = suite_create(name);
+    *tests = tcase_create(name);
+    tcase_set_timeout(*tests, 120);
+    tcase_add_checked_fixture(*tests, up, fixture_down);
+    suite_add_tcase(suite, *tests);
+    return suite;
+}
+
 #endif

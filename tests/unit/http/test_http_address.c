@@ -4,14 +4,8 @@
 
 #include "http_fixture.h"
 
-static struct fixture fixture;
-
 static void set_up(void) {
     fixture_init(&fixture);
-}
-
-static void tear_down(void) {
-    fixture_stop(&fixture);
 }
 
 static int open_unix(const char *path) {
@@ -116,18 +110,11 @@ START_TEST(bad_addresses) {
 }
 END_TEST
 
-static Suite *suite(void) {
-    Suite *made = suite_create("http_address");
-    TCase *tests = tcase_create("address");
-    tcase_set_timeout(tests, 120);
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+int main(void) {
+    TCase *tests;
+    Suite *suite = fixture_suite("http_address", set_up, &tests);
     tcase_add_test(tests, unix_and_inherited);
     tcase_add_test(tests, bad_addresses);
     tcase_add_test(tests, taken_addresses);
-    suite_add_tcase(made, tests);
-    return made;
-}
-
-int main(void) {
-    return tpd_harness_main(suite());
+    return tpd_harness_main(suite);
 }

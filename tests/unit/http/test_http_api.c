@@ -4,17 +4,6 @@
 #include "http_fixture.h"
 #include "transposed/banks.h"
 
-static struct fixture fixture;
-
-static void set_up(void) {
-    fixture_init(&fixture);
-    fixture_start(&fixture);
-}
-
-static void tear_down(void) {
-    fixture_stop(&fixture);
-}
-
 static void get(int fd, const char *path, const char *headers, struct reply *reply) {
     ck_assert(client_text(fd, "GET %s HTTP/1.1\r\nHost: t\r\n%s\r\n", path, headers));
     ck_assert(reply_read(fd, false, reply));
@@ -250,11 +239,9 @@ START_TEST(configuration) {
 }
 END_TEST
 
-static Suite *suite(void) {
-    Suite *made = suite_create("http_api");
-    TCase *tests = tcase_create("api");
-    tcase_set_timeout(tests, 120);
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+int main(void) {
+    TCase *tests;
+    Suite *suite = fixture_suite("http_api", fixture_up, &tests);
     tcase_add_test(tests, methods);
     tcase_add_test(tests, health);
     tcase_add_test(tests, statistics);
@@ -263,10 +250,5 @@ static Suite *suite(void) {
     tcase_add_test(tests, metrics);
     tcase_add_test(tests, strategies);
     tcase_add_test(tests, configuration);
-    suite_add_tcase(made, tests);
-    return made;
-}
-
-int main(void) {
-    return tpd_harness_main(suite());
+    return tpd_harness_main(suite);
 }

@@ -1,17 +1,6 @@
 /* test_http_banks.c -- GET and POST /v1/banks: what is negotiated, bounded and refused on the wire. */
 #include "http_fixture.h"
 
-static struct fixture fixture;
-
-static void set_up(void) {
-    fixture_init(&fixture);
-    fixture_start(&fixture);
-}
-
-static void tear_down(void) {
-    fixture_stop(&fixture);
-}
-
 static void get(int fd, const char *path, const char *headers, int status, const char *type, const char *has) {
     struct reply reply;
     ck_assert(client_text(fd, "GET %s HTTP/1.1\r\nHost: t\r\n%s\r\n", path, headers));
@@ -156,20 +145,13 @@ START_TEST(clients_may_leave) {
 }
 END_TEST
 
-static Suite *suite(void) {
-    Suite *made = suite_create("http_banks");
-    TCase *tests = tcase_create("banks");
-    tcase_set_timeout(tests, 120);
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+int main(void) {
+    TCase *tests;
+    Suite *suite = fixture_suite("http_banks", fixture_up, &tests);
     tcase_add_test(tests, questions);
     tcase_add_test(tests, pictures_are_negotiated);
     tcase_add_test(tests, addresses);
     tcase_add_test(tests, bodies_have_a_ceiling);
     tcase_add_test(tests, clients_may_leave);
-    suite_add_tcase(made, tests);
-    return made;
-}
-
-int main(void) {
-    return tpd_harness_main(suite());
+    return tpd_harness_main(suite);
 }

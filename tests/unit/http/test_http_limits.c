@@ -3,16 +3,10 @@
 
 #include "http_fixture.h"
 
-static struct fixture fixture;
-
 static void set_up(void) {
     fixture_init(&fixture);
     fixture_set(&fixture, "max_connections", "8");
     fixture_set(&fixture, "max_header_bytes", "4KiB");
-}
-
-static void tear_down(void) {
-    fixture_stop(&fixture);
 }
 
 static const struct {
@@ -353,11 +347,9 @@ START_TEST(stops_listening) {
 }
 END_TEST
 
-static Suite *suite(void) {
-    Suite *made = suite_create("http_limits");
-    TCase *tests = tcase_create("limits");
-    tcase_set_timeout(tests, 120);
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+int main(void) {
+    TCase *tests;
+    Suite *suite = fixture_suite("http_limits", set_up, &tests);
     tcase_add_loop_test(tests, ambiguous_framing, 0, (int)(sizeof framings / sizeof framings[0]));
     tcase_add_test(tests, long_headers);
     tcase_add_test(tests, stalled_body);
@@ -373,10 +365,5 @@ static Suite *suite(void) {
     tcase_add_test(tests, flooded_listener);
     tcase_add_test(tests, one_client_too_often);
     tcase_add_test(tests, stops_listening);
-    suite_add_tcase(made, tests);
-    return made;
-}
-
-int main(void) {
-    return tpd_harness_main(suite());
+    return tpd_harness_main(suite);
 }

@@ -4,16 +4,10 @@
 
 #include "http_fixture.h"
 
-static struct fixture fixture;
-
 static void set_up(void) {
     fixture_init(&fixture);
     fixture_set(&fixture, "max_body_bytes", "96MiB");
     fixture_start(&fixture);
-}
-
-static void tear_down(void) {
-    fixture_stop(&fixture);
 }
 
 START_TEST(shapes_and_sizes) {
@@ -312,11 +306,9 @@ START_TEST(digests) {
 }
 END_TEST
 
-static Suite *suite(void) {
-    Suite *made = suite_create("http_transpose");
-    TCase *tests = tcase_create("transpose");
-    tcase_set_timeout(tests, 120);
-    tcase_add_checked_fixture(tests, set_up, tear_down);
+int main(void) {
+    TCase *tests;
+    Suite *suite = fixture_suite("http_transpose", set_up, &tests);
     tcase_add_test(tests, shapes_and_sizes);
     tcase_add_test(tests, answer_headers);
     tcase_add_test(tests, chunked_and_dribbled);
@@ -329,10 +321,5 @@ static Suite *suite(void) {
     tcase_add_test(tests, too_large_at_once);
     tcase_add_test(tests, expect_continue);
     tcase_add_test(tests, digests);
-    suite_add_tcase(made, tests);
-    return made;
-}
-
-int main(void) {
-    return tpd_harness_main(suite());
+    return tpd_harness_main(suite);
 }
