@@ -257,12 +257,19 @@ static enum tpd_status choose_format(struct tpd_run *run, struct tpd_error *erro
     return TPD_OK;
 }
 
-/* Of a plain file, without moving on in it: it may be mapped. */
+/* Little of a plain file, which may yet be mapped; as much as there is of a stream, and of what has to be unpacked. */
 static enum tpd_status read_head(struct tpd_run *run, struct tpd_error *error) {
-    size_t got = 1;
+    enum { PAGE_BYTES = 4096 };
+    size_t got = 1, most = run->source.has_bytes ? PAGE_BYTES : TPD_RUN_CHUNK_BYTES;
     enum tpd_status status = TPD_OK;
     while (status == TPD_OK && run->head_bytes < TPD_RUN_HEAD_BYTES && got != 0) {
-        status = tpd_source_read(&run->source, run->chunk + run->head_bytes, TPD_RUN_CHUNK_BYTES - run->head_bytes, &got, error);
+        status = tpd_source_read(&run->source, run->chunk + run->head_bytes, most - run->head_bytes, &got, error);
+        run->head_bytes += status == TPD_OK ? got : 0;
+    }
+    if (status == TPD_OK && run->head_bytes == PAGE_BYTES &&
+        tpd_packing_by_magic(run->chunk, run->head_bytes) != TPD_PACKING_NONE) {
+        status =
+            tpd_source_read(&run->source, run->chunk + PAGE_BYTES, TPD_RUN_CHUNK_BYTES - PAGE_BYTES, &got, error);
         run->head_bytes += status == TPD_OK ? got : 0;
     }
     return status == TPD_OK ? choose_format(run, error) : status;

@@ -205,9 +205,9 @@ static enum tpd_status read_strip(struct filler *f, struct strip *s, uint64_t r)
         s->at[r] = ends ? UINT64_MAX : tpd_cursor_place(&f->cursor, tpd_cell_behind(&f->cursor.scan, f->batch.cells[got - 1]));
         if (s->rows == 1 && !ends)
             aim(s, &f->work->panel, got);
-        for (uint64_t i = 0, c = s->first + have; i < got; i++, c++)
-            if (c >= s->low && c < s->high)
-                to[c - s->low] = f->batch.cells[i];
+        const uint64_t at = s->first + have, from = at > s->low ? at : s->low, end = at + got < s->high ? at + got : s->high;
+        if (from < end)
+            memcpy(to + (from - s->low), f->batch.cells + (from - at), (size_t)(end - from) * sizeof *to);
         have += got;
     }
     for (uint64_t c = s->first + have > s->low ? s->first + have : s->low; c < s->high; c++)
