@@ -15,6 +15,7 @@ enum {
     STEP_BYTES = 4 << 20, /* of the text, that comes and goes at a time */
     AHEAD = 2,            /* columns: their places, which lie far apart, are asked for before they are written */
     AHEAD_BYTES = 10,     /* of a cell, about */
+    LINES_AHEAD = 16,
     RUN_CELLS = 256,      /* of a column, at a time */
     RUN_BYTES = RUN_CELLS * (TPD_CELL_COPY + 1) + TPD_CELL_COPY
 };
@@ -42,7 +43,7 @@ static void put(const struct filler *f, uint64_t c, const void *bytes, size_t co
             return;
         at -= work->panel.low; /* wraps round where low makes up for it */
     }
-    memcpy(work->out + (work->starts[c] + at + low), (const unsigned char *)bytes + low, (size_t)(high - low));
+    memcpy(work->out + (at + low), (const unsigned char *)bytes + low, (size_t)(high - low));
 }
 
 /* One column of the band. */
@@ -96,7 +97,7 @@ static enum tpd_status turn_and_gather(struct filler *f, const struct tpd_cell *
     const size_t ahead = (size_t)rows * AHEAD_BYTES;
     for (uint64_t c = 0; c < cols; c++) {
         if (c + AHEAD < cols && !work->panel.is_part) {
-            const unsigned char *next = work->out + work->starts[first + c + AHEAD] + f->chunk->places[first + c + AHEAD];
+            const unsigned char *next = work->out + f->chunk->places[first + c + AHEAD];
             for (size_t i = 0; i < ahead && i < RUN_BYTES; i += 64)
                 __builtin_prefetch(next + i, 1);
         }
@@ -215,6 +216,15 @@ static enum tpd_status read_strip(struct filler *f, struct strip *s, uint64_t r)
     return TPD_OK;
 }
 
+/* The first lines of what is read next: it lies elsewhere, where no processor guesses. */
+static void ask_for(const struct filler *f, const struct strip *s, uint64_t r) {
+    if (r >= s->rows || s->at[r] >= f->cursor.window.to)
+        return;
+    const unsigned char *at = f->cursor.window.text + (s->at[r] - f->cursor.window.from);
+    for (int i = 0; i < LINES_AHEAD; i++)
+        __builtin_prefetch(at + 64 * i);
+}
+
 /* A strip of columns of each row at a time: rows are long here, and few of them fill a band. */
 static enum tpd_status fill_strips(struct filler *f) {
     struct tpd_table_work *work = f->work;
@@ -243,8 +253,10 @@ static enum tpd_status fill_strips(struct filler *f) {
         const uint64_t most = TPD_BATCH_CELLS / s.rows;
         for (s.first = work->resume; s.first < work->panel.end && status == TPD_OK; s.first += s.width) {
             aim(&s, &work->panel, work->panel.end - s.first < most ? work->panel.end - s.first : most);
-            for (uint64_t r = 0; r < s.rows && status == TPD_OK; r++)
+            for (uint64_t r = 0; r < s.rows && status == TPD_OK; r++) {
+                ask_for(f, &s, r + 1);
                 status = read_strip(f, &s, r);
+            }
             if (status == TPD_OK)
                 status = turn_and_gather(f, f->band, s.rows, s.low, s.high - s.low);
         }

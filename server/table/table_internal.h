@@ -11,6 +11,7 @@ enum {
     TPD_TABLE_STRIP_COLS = 1 << 8, /* from here on rows are read side by side, a strip of each at a time */
     TPD_TABLE_STRIP_ROWS = 64,     /* so many rows */
     TPD_TABLE_STRIP_MOST = 256,    /* or more, where a panel has few columns */
+    TPD_TABLE_HUGE = 2 << 20,      /* a large page */
     TPD_TABLE_PIECE = 8 << 20      /* of the answer, a write */
 };
 
@@ -60,7 +61,7 @@ struct tpd_chunk {
     uint64_t start, end;   /* of its rows, in bytes of the text */
     uint64_t rows, first_row;
     uint64_t cols;      /* of its longest row */
-    uint64_t *places;   /* a column: the bytes of its cells here; later where the next one goes, within the column's row */
+    uint64_t *places;   /* a column: the bytes of its cells here; later where the next one goes, in the column's row, then in the panel */
     uint64_t *row_at;   /* of a wide table: where each row begins; `rows` of them */
     size_t row_at_room; /* allocated */
     uint64_t *row_next; /* of a wide table: where each row's column `resume` begins; UINT64_MAX: it has none. NULL: at row_at */
@@ -101,7 +102,7 @@ struct tpd_table_work {
     /* The second reading. */
     const struct tpd_backend *backend;
     struct tpd_device *device;
-    uint64_t *starts; /* a column: where its row begins in the panel */
+    uint64_t longest; /* of the answer's rows, in bytes */
     unsigned char *out;
     struct tpd_panel panel;
     struct tpd_desk *desks; /* one a thread */
@@ -122,6 +123,8 @@ static inline uint64_t tpd_table_eol(const struct tpd_table_work *work) {
 static inline bool tpd_table_is_wide(const struct tpd_table_work *work) {
     return work->cols > TPD_TABLE_STRIP_COLS;
 }
+/* A number for each column, not set, in large pages where they are many; NULL: no memory. */
+uint64_t *tpd_table_columns(const struct tpd_table_work *work);
 void tpd_table_advance(struct tpd_table_work *work, uint64_t bytes);
 
 /* One step of one thread: `index` of a number of equal tasks. */

@@ -11,8 +11,8 @@
 enum {
     FORGET_LEAST_BYTES = 64 << 20, /* of text: with less, the time to map it again is more than the memory is worth */
     PASSES_MOST = 10000,           /* more readings of the text would go on for days */
-    HUGE_BYTES = 2 << 20,
     RUN_BYTES = 8192,        /* of a row, that a panel reads at a time: less costs more than it saves */
+    RUN_ALONE_BYTES = 2048,  /* the same for one thread */
     PANELS_LEAST = 8,        /* where so many of them are not enough, the answer is made in one */
     FORM_BYTES = 1 << 20,    /* of the text, in which the first line's end is looked for */
     A_THREAD_BYTES = 2 << 20 /* batch, band, turned band, and a stack in use */
@@ -47,9 +47,11 @@ static enum tpd_status read_form(struct tpd_table_work *work, struct tpd_error *
     return status;
 }
 
-/* What each column has in the chunks before becomes where its next cell goes; the answer's row lengths are left in starts. */
-static void place_columns(struct tpd_table_work *work) {
+/* What each column has in the chunks before becomes where its next cell goes within its row of the answer. Lengths gets the rows'
+ * bytes; the sum of them is returned. */
+static uint64_t place_columns(struct tpd_table_work *work, uint64_t *lengths) {
     const uint64_t end = tpd_table_eol(work) - 1;
+    uint64_t all = 0;
     for (uint64_t c = 0; c < work->cols; c++) {
         uint64_t at = 0;
         for (uint32_t i = 0; i < work->chunk_count; i++) {
@@ -58,8 +60,19 @@ static void place_columns(struct tpd_table_work *work) {
             chunk->places[c] = at;
             at += bytes;
         }
-        work->starts[c] = at + end;
+        lengths[c] = at + end;
+        all += lengths[c];
+        work->longest = lengths[c] > work->longest ? lengths[c] : work->longest;
     }
+    return all;
+}
+
+/* Places within rows become places within the panel. */
+static void place_rows(struct tpd_table_work *work, const uint64_t *lengths) {
+    uint64_t at = 0;
+    for (uint64_t c = work->panel.first; c < work->panel.end; at += lengths[c], c++)
+        for (uint32_t i = 0; i < work->chunk_count; i++)
+            work->chunks[i].places[c] += at;
 }
 
 /* The next panel: as many whole rows of the answer as fit, or a part of one. Rows before `panel->first` are done, and `done`
@@ -143,38 +156,33 @@ static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t 
 
 /* Of a panel. A wide table is read on from where the panel before stopped, so that parts of the answer cost no more reading:
  * small ones leave no pages to be cleared and lie closer to the processor; too small ones read a few bytes here and there. */
-static uint64_t panel_size(const struct tpd_table_work *work, const uint64_t *lengths, uint64_t all, uint64_t room) {
+static uint64_t panel_size(const struct tpd_table_work *work, uint64_t all, uint64_t room) {
     const struct tpd_table_task *task = work->task;
-    uint64_t size = room < all ? room : all, want = work->rows * RUN_BYTES, longest = 0;
+    uint64_t size = room < all ? room : all, want = work->rows * (task->threads > 1 ? RUN_BYTES : RUN_ALONE_BYTES);
     if (size == 0 || task->panel_bytes == 0 || !tpd_table_is_wide(work) || work->window_bytes != 0)
         return size;
-    for (uint64_t c = 0; c < work->cols; c++)
-        longest = lengths[c] > longest ? lengths[c] : longest;
     if (want > all / PANELS_LEAST)
         return size;
     want = want > task->panel_bytes ? want : task->panel_bytes;
     want = want / (task->threads > 1 ? 2 : 1);
-    want = want > longest ? want : longest;
+    want = want > work->longest ? want : work->longest;
     return want < size ? want : size;
 }
 
 static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error *error) {
     struct tpd_table_task *task = work->task;
-    uint64_t tables = (work->chunk_count + 2) * work->cols * sizeof(uint64_t) + (uint64_t)task->threads * A_THREAD_BYTES +
+    uint64_t tables = (work->chunk_count + 1) * work->cols * sizeof(uint64_t) + (uint64_t)task->threads * A_THREAD_BYTES +
                       (uint64_t)task->threads * work->window_bytes;
     uint64_t room = task->memory_bytes > tables ? task->memory_bytes - tables : 0, all = 0;
-    uint64_t *lengths = tpd_alloc((size_t)(work->cols + 1) * sizeof *lengths);
+    uint64_t *lengths = tpd_table_columns(work);
     uint64_t *kept = tpd_alloc(work->chunk_count * sizeof *kept);
-    work->starts = tpd_alloc((size_t)(work->cols + 1) * sizeof *work->starts);
     work->desks = tpd_alloc_zero(task->threads, sizeof *work->desks);
     enum tpd_status status =
-        lengths != NULL && kept != NULL && work->starts != NULL && work->desks != NULL
+        lengths != NULL && kept != NULL && work->desks != NULL
             ? TPD_OK
             : tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for %" PRIu64 " columns", work->cols);
     if (status == TPD_OK) {
-        place_columns(work);
-        for (uint64_t c = 0; c < work->cols; c++)
-            all += lengths[c] = work->starts[c];
+        all = place_columns(work, lengths);
         const uint64_t least = all / PASSES_MOST + 1;
         if (room < least && all != 0)
             status = tpd_fail_limit(error, TPD_TOO_LARGE, task->memory_bytes, tables + least,
@@ -182,14 +190,14 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
                                     " are allowed: raise --memory, or use fewer threads",
                                     work->cols, tables + least, task->memory_bytes);
     }
-    uint64_t size = panel_size(work, lengths, status == TPD_OK ? all : 0, room);
+    uint64_t size = panel_size(work, all, room);
     bool is_double = task->threads > 1 && size < all && size <= room - size && tpd_table_is_wide(work);
     work->resumes = size < all && tpd_table_is_wide(work);
     work->forgets_all = task->bytes >= FORGET_LEAST_BYTES && (size == all || !work->resumes);
     if (work->forgets_all) /* every part of the answer is touched by the first band: not both at once */
         tpd_window_forget(&work->whole, 0, task->bytes);
-    const uint64_t other = is_double ? (size + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES : 0; /* the second panel's place */
-    size_t mapped = (size_t)(other + size) + HUGE_BYTES;
+    const uint64_t other = is_double ? (size + TPD_TABLE_HUGE - 1) / TPD_TABLE_HUGE * TPD_TABLE_HUGE : 0; /* the second panel's place */
+    size_t mapped = (size_t)(other + size) + TPD_TABLE_HUGE;
     unsigned char *memory =
         status == TPD_OK ? mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : NULL;
     if (memory == MAP_FAILED) {
@@ -198,7 +206,7 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
                           mapped, strerror(errno));
     }
     if (memory != NULL) {
-        work->out = memory + (HUGE_BYTES - ((uintptr_t)memory & (HUGE_BYTES - 1)));
+        work->out = memory + (TPD_TABLE_HUGE - ((uintptr_t)memory & (TPD_TABLE_HUGE - 1)));
         (void)madvise(work->out, (size_t)(other + size), MADV_HUGEPAGE);
     }
     work->all_bytes = task->bytes * (1 + (size != 0 ? (all + size - 1) / size : 0));
@@ -208,8 +216,8 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
     unsigned char *const first = work->out;
     for (work->panel.first = 0; work->panel.first < work->cols && status == TPD_OK;) {
         uint64_t bytes = next_panel(work, lengths, size, done, &work->panel);
-        for (uint64_t c = work->panel.first, at = 0; c < work->panel.end; at += lengths[c], c++)
-            work->starts[c] = at;
+        if (!work->panel.is_part)
+            place_rows(work, lengths);
         bool is_over = !work->panel.is_part || work->panel.high == lengths[work->panel.first];
         work->forgets = work->forgets_all && is_over && work->panel.end == work->cols;
         status = fill_panel(work, kept, error);
@@ -235,7 +243,6 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
     tpd_free(work->desks);
     tpd_free(lengths);
     tpd_free(kept);
-    tpd_free(work->starts);
     return status;
 }
 

@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "server/table/table_internal.h"
 #include "transposed/alloc.h"
@@ -24,6 +25,16 @@ void tpd_table_advance(struct tpd_table_work *work, uint64_t bytes) {
     uint64_t done = atomic_fetch_add_explicit(&work->done_bytes, bytes, memory_order_relaxed) + bytes;
     if (work->task->progress != NULL)
         work->task->progress(work->task->self, done, work->all_bytes);
+}
+
+uint64_t *tpd_table_columns(const struct tpd_table_work *work) {
+    const size_t bytes = (size_t)(work->cols + 1) * sizeof(uint64_t);
+    uint64_t *columns = tpd_alloc(bytes);
+    uintptr_t begin = ((uintptr_t)columns + TPD_TABLE_HUGE - 1) & ~(uintptr_t)(TPD_TABLE_HUGE - 1);
+    uintptr_t end = ((uintptr_t)columns + bytes) & ~(uintptr_t)(TPD_TABLE_HUGE - 1);
+    if (columns != NULL && begin < end)
+        (void)madvise((unsigned char *)columns + (begin - (uintptr_t)columns), end - begin, MADV_HUGEPAGE);
+    return columns;
 }
 
 /* Places gets the bytes of each cell; a short row's missing cells are fillers. */
@@ -272,7 +283,7 @@ enum tpd_status tpd_table_survey(struct tpd_table_work *work, struct tpd_error *
         status = join_chunks(work, error);
     }
     for (uint32_t i = 0; i < work->chunk_count && status == TPD_OK; i++) {
-        work->chunks[i].places = tpd_alloc((size_t)(work->cols + 1) * sizeof(uint64_t));
+        work->chunks[i].places = tpd_table_columns(work);
         if (work->chunks[i].places == NULL)
             status =
                 tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for the lengths of %" PRIu64 " columns", work->cols);
