@@ -26,6 +26,13 @@ enum tpd_status tpd_number_read_cells(enum tpd_spelling spelling, enum tpd_dtype
                                       const struct tpd_cell *cells, uint64_t count, void *items, uint64_t *failed,
                                       const char **why) TPD_CHECKED;
 
+/* Its loop for one kind of processor: float64 as far as all cells are short plain decimals, and how many those were. Items need no
+ * alignment. */
+typedef uint64_t tpd_number_doubles(const unsigned char *text, const struct tpd_cell *cells, uint64_t count, double *items);
+tpd_number_doubles tpd_number_doubles_avx512;
+/* For tests: whether it is used, where the processor has one. */
+void tpd_number_doubles_use(bool fast);
+
 /* Answers the length, without a NUL, and may write as far as TPD_NUMBER_TEXT_MOST. 0 when the value is not finite and JSON's
  * nonfinite is TPD_NONFINITE_ERROR, or PLAIN's is TPD_NONFINITE_NULL: an empty cell. */
 size_t tpd_number_write(enum tpd_spelling spelling, enum tpd_dtype dtype, const void *item, enum tpd_nonfinite nonfinite,

@@ -1,5 +1,6 @@
 /* table_road.c -- the whole of it: form, survey, panels, pieces. */
 #include <errno.h>
+#include <stdlib.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -51,7 +52,7 @@ static enum tpd_status read_form(struct tpd_table_work *work, struct tpd_error *
  * bytes; the sum of them is returned. */
 static uint64_t place_columns(struct tpd_table_work *work, uint64_t *lengths) {
     const uint64_t end = tpd_table_eol(work) - 1;
-    uint64_t all = 0;
+    uint64_t all = 0, longest = 0;
     for (uint64_t c = 0; c < work->cols; c++) {
         uint64_t at = 0;
         for (uint32_t i = 0; i < work->chunk_count; i++) {
@@ -62,8 +63,9 @@ static uint64_t place_columns(struct tpd_table_work *work, uint64_t *lengths) {
         }
         lengths[c] = at + end;
         all += lengths[c];
-        work->longest = lengths[c] > work->longest ? lengths[c] : work->longest;
+        longest = lengths[c] > longest ? lengths[c] : longest;
     }
+    work->longest = longest;
     return all;
 }
 
@@ -158,12 +160,12 @@ static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t 
  * small ones leave no pages to be cleared and lie closer to the processor; too small ones read a few bytes here and there. */
 static uint64_t panel_size(const struct tpd_table_work *work, uint64_t all, uint64_t room) {
     const struct tpd_table_task *task = work->task;
-    uint64_t size = room < all ? room : all, want = work->rows * (task->threads > 1 ? RUN_BYTES : RUN_ALONE_BYTES);
+    uint64_t size = room < all ? room : all, want = work->rows * (getenv("RB") ? (uint64_t)atoi(getenv("RB")) : task->threads > 1 ? RUN_BYTES : RUN_ALONE_BYTES);
     if (size == 0 || task->panel_bytes == 0 || !tpd_table_is_wide(work) || work->window_bytes != 0)
         return size;
     if (want > all / PANELS_LEAST)
         return size;
-    want = want > task->panel_bytes ? want : task->panel_bytes;
+    { uint64_t pb = getenv("PB") ? (uint64_t)atoi(getenv("PB")) : task->panel_bytes; want = want > pb ? want : pb; }
     want = want / (task->threads > 1 ? 2 : 1);
     want = want > work->longest ? want : work->longest;
     return want < size ? want : size;
