@@ -268,8 +268,7 @@ static enum tpd_status read_head(struct tpd_run *run, struct tpd_error *error) {
     }
     if (status == TPD_OK && run->head_bytes == PAGE_BYTES &&
         tpd_packing_by_magic(run->chunk, run->head_bytes) != TPD_PACKING_NONE) {
-        status =
-            tpd_source_read(&run->source, run->chunk + PAGE_BYTES, TPD_RUN_CHUNK_BYTES - PAGE_BYTES, &got, error);
+        status = tpd_source_read(&run->source, run->chunk + PAGE_BYTES, TPD_RUN_CHUNK_BYTES - PAGE_BYTES, &got, error);
         run->head_bytes += status == TPD_OK ? got : 0;
     }
     return status == TPD_OK ? choose_format(run, error) : status;

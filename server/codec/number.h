@@ -26,8 +26,8 @@ enum tpd_status tpd_number_read_cells(enum tpd_spelling spelling, enum tpd_dtype
                                       const struct tpd_cell *cells, uint64_t count, void *items, uint64_t *failed,
                                       const char **why) TPD_CHECKED;
 
-/* Its loop for one kind of processor: float64 as far as all cells are short plain decimals, and how many those were. Items need no
- * alignment. */
+/* Its loop for one kind of processor: float64 as far as all cells are short plain decimals, and how many those were. Items need
+ * no alignment. */
 typedef uint64_t tpd_number_doubles(const unsigned char *text, const struct tpd_cell *cells, uint64_t count, double *items);
 tpd_number_doubles tpd_number_doubles_avx512;
 /* For tests: whether it is used, where the processor has one. */

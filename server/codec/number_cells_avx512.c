@@ -1,5 +1,5 @@
-/* number_cells_avx512.c -- eight short plain decimals at a time, to float64. Called only where the processor has AVX-512 F, BW, CD,
- * DQ and VBMI2.
+/* number_cells_avx512.c -- eight short plain decimals at a time, to float64. Called only where the processor has AVX-512 F, BW,
+ * CD, DQ and VBMI2.
  *
  * A cell's last sixteen bytes lie in two words, a lane of two registers: the point is taken out, digits become pairs, fours and
  * eights, and one division rounds once, as in number_cells.c.
@@ -63,9 +63,9 @@ static inline bool read_eight(const unsigned char *text, const struct tpd_cell *
     __m512i bits = _mm512_slli_epi64(bytes, 3);
     /* The sign is the first of the cell's bytes; those of one word are all shifted out of the other. */
     __m512i word = _mm512_set1_epi64(64), two_words = _mm512_set1_epi64(128);
-    __m512i first = _mm512_or_si512(
-        _mm512_srlv_epi64(w.last, _mm512_sub_epi64(word, bits)),
-        _mm512_maskz_srlv_epi64(_mm512_cmpgt_epu64_mask(bits, word), w.first, _mm512_sub_epi64(two_words, bits)));
+    __m512i first =
+        _mm512_or_si512(_mm512_srlv_epi64(w.last, _mm512_sub_epi64(word, bits)),
+                        _mm512_maskz_srlv_epi64(_mm512_cmpgt_epu64_mask(bits, word), w.first, _mm512_sub_epi64(two_words, bits)));
     __mmask8 negative = _mm512_cmpeq_epi64_mask(_mm512_and_si512(first, letter), _mm512_set1_epi64('-'));
     bits = _mm512_mask_sub_epi64(bits, negative, bits, one_byte);
     /* Bits behind the point; 128 without one. Of two, one is left, and is no digit. */
@@ -84,11 +84,9 @@ static inline bool read_eight(const unsigned char *text, const struct tpd_cell *
     __m512i low = _mm512_ternarylogic_epi64(stay.last, w.last, _mm512_shldi_epi64(w.last, w.first, 8), CHOOSE);
     high = _mm512_and_si512(_mm512_sub_epi8(high, naught), keep.first);
     low = _mm512_and_si512(_mm512_sub_epi8(low, naught), keep.last);
-    if ((_mm512_cmpgt_epu8_mask(high, nine) | _mm512_cmpgt_epu8_mask(low, nine)) != 0 ||
-        _mm512_cmpeq_epi64_mask(bits, zero) != 0)
+    if ((_mm512_cmpgt_epu8_mask(high, nine) | _mm512_cmpgt_epu8_mask(low, nine)) != 0 || _mm512_cmpeq_epi64_mask(bits, zero) != 0)
         return false;
-    __m512i digits =
-        _mm512_add_epi64(_mm512_mul_epu32(value_of_eight(high), _mm512_set1_epi64(100000000)), value_of_eight(low));
+    __m512i digits = _mm512_add_epi64(_mm512_mul_epu32(value_of_eight(high), _mm512_set1_epi64(100000000)), value_of_eight(low));
     if (_mm512_cmpgt_epu64_mask(digits, _mm512_set1_epi64((long long)1 << 53)) != 0)
         return false;
     /* The power's number is taken modulo 16: without a point it is 10^0. */

@@ -16,7 +16,7 @@ enum {
     AHEAD = 2,            /* columns: their places, which lie far apart, are asked for before they are written */
     AHEAD_BYTES = 10,     /* of a cell, about */
     LINES_AHEAD = 16,
-    RUN_CELLS = 256,      /* of a column, at a time */
+    RUN_CELLS = 256, /* of a column, at a time */
     RUN_BYTES = RUN_CELLS * (TPD_CELL_COPY + 1) + TPD_CELL_COPY
 };
 

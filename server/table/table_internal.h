@@ -60,8 +60,9 @@ struct tpd_chunk {
     uint64_t begins, ends; /* rows that begin within are its own; begins is UINT64_MAX where `start` is sure */
     uint64_t start, end;   /* of its rows, in bytes of the text */
     uint64_t rows, first_row;
-    uint64_t cols;      /* of its longest row */
-    uint64_t *places;   /* a column: the bytes of its cells here; later where the next one goes, in the column's row, then in the panel */
+    uint64_t cols; /* of its longest row */
+    uint64_t *
+        places; /* a column: the bytes of its cells here; later where the next one goes, in the column's row, then in the panel */
     uint64_t *row_at;   /* of a wide table: where each row begins; `rows` of them */
     size_t row_at_room; /* allocated */
     uint64_t *row_next; /* of a wide table: where each row's column `resume` begins; UINT64_MAX: it has none. NULL: at row_at */

@@ -1,7 +1,7 @@
 /* table_road.c -- the whole of it: form, survey, panels, pieces. */
 #include <errno.h>
-#include <stdlib.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -12,11 +12,11 @@
 enum {
     FORGET_LEAST_BYTES = 64 << 20, /* of text: with less, the time to map it again is more than the memory is worth */
     PASSES_MOST = 10000,           /* more readings of the text would go on for days */
-    RUN_BYTES = 8192,        /* of a row, that a panel reads at a time: less costs more than it saves */
-    RUN_ALONE_BYTES = 2048,  /* the same for one thread */
-    PANELS_LEAST = 8,        /* where so many of them are not enough, the answer is made in one */
-    FORM_BYTES = 1 << 20,    /* of the text, in which the first line's end is looked for */
-    A_THREAD_BYTES = 2 << 20 /* batch, band, turned band, and a stack in use */
+    RUN_BYTES = 8192,              /* of a row, that a panel reads at a time: less costs more than it saves */
+    RUN_ALONE_BYTES = 2048,        /* the same for one thread */
+    PANELS_LEAST = 8,              /* where so many of them are not enough, the answer is made in one */
+    FORM_BYTES = 1 << 20,          /* of the text, in which the first line's end is looked for */
+    A_THREAD_BYTES = 2 << 20       /* batch, band, turned band, and a stack in use */
 };
 
 static enum tpd_status open_device(struct tpd_table_work *work, struct tpd_error *error) {
@@ -160,12 +160,17 @@ static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t 
  * small ones leave no pages to be cleared and lie closer to the processor; too small ones read a few bytes here and there. */
 static uint64_t panel_size(const struct tpd_table_work *work, uint64_t all, uint64_t room) {
     const struct tpd_table_task *task = work->task;
-    uint64_t size = room < all ? room : all, want = work->rows * (getenv("RB") ? (uint64_t)atoi(getenv("RB")) : task->threads > 1 ? RUN_BYTES : RUN_ALONE_BYTES);
+    uint64_t size = room < all ? room : all, want = work->rows * (getenv("RB")        ? (uint64_t)atoi(getenv("RB"))
+                                                                  : task->threads > 1 ? RUN_BYTES
+                                                                                      : RUN_ALONE_BYTES);
     if (size == 0 || task->panel_bytes == 0 || !tpd_table_is_wide(work) || work->window_bytes != 0)
         return size;
     if (want > all / PANELS_LEAST)
         return size;
-    { uint64_t pb = getenv("PB") ? (uint64_t)atoi(getenv("PB")) : task->panel_bytes; want = want > pb ? want : pb; }
+    {
+        uint64_t pb = getenv("PB") ? (uint64_t)atoi(getenv("PB")) : task->panel_bytes;
+        want = want > pb ? want : pb;
+    }
     want = want / (task->threads > 1 ? 2 : 1);
     want = want > work->longest ? want : work->longest;
     return want < size ? want : size;
@@ -198,7 +203,8 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
     work->forgets_all = task->bytes >= FORGET_LEAST_BYTES && (size == all || !work->resumes);
     if (work->forgets_all) /* every part of the answer is touched by the first band: not both at once */
         tpd_window_forget(&work->whole, 0, task->bytes);
-    const uint64_t other = is_double ? (size + TPD_TABLE_HUGE - 1) / TPD_TABLE_HUGE * TPD_TABLE_HUGE : 0; /* the second panel's place */
+    const uint64_t other =
+        is_double ? (size + TPD_TABLE_HUGE - 1) / TPD_TABLE_HUGE * TPD_TABLE_HUGE : 0; /* the second panel's place */
     size_t mapped = (size_t)(other + size) + TPD_TABLE_HUGE;
     unsigned char *memory =
         status == TPD_OK ? mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : NULL;
