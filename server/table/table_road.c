@@ -1,7 +1,6 @@
 /* table_road.c -- the whole of it: form, survey, panels, pieces. */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -160,17 +159,12 @@ static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t 
  * small ones leave no pages to be cleared and lie closer to the processor; too small ones read a few bytes here and there. */
 static uint64_t panel_size(const struct tpd_table_work *work, uint64_t all, uint64_t room) {
     const struct tpd_table_task *task = work->task;
-    uint64_t size = room < all ? room : all, want = work->rows * (getenv("RB")        ? (uint64_t)atoi(getenv("RB"))
-                                                                  : task->threads > 1 ? RUN_BYTES
-                                                                                      : RUN_ALONE_BYTES);
+    uint64_t size = room < all ? room : all, want = work->rows * (task->threads > 1 ? RUN_BYTES : RUN_ALONE_BYTES);
     if (size == 0 || task->panel_bytes == 0 || !tpd_table_is_wide(work) || work->window_bytes != 0)
         return size;
     if (want > all / PANELS_LEAST)
         return size;
-    {
-        uint64_t pb = getenv("PB") ? (uint64_t)atoi(getenv("PB")) : task->panel_bytes;
-        want = want > pb ? want : pb;
-    }
+    want = want > task->panel_bytes ? want : task->panel_bytes;
     want = want / (task->threads > 1 ? 2 : 1);
     want = want > work->longest ? want : work->longest;
     return want < size ? want : size;
