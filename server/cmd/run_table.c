@@ -15,7 +15,12 @@
 #include "transposed/clock.h"
 #include "transposed/crew.h"
 
-enum { WINDOW_MOST_BYTES = 32 << 20 /* twice the largest cell */, WINDOW_LEAST_BYTES = 1 << 20, PANEL_BYTES = 4 << 20 };
+enum {
+    WINDOW_MOST_BYTES = 32 << 20 /* twice the largest cell */,
+    WINDOW_LEAST_BYTES = 1 << 20,
+    PANEL_BYTES = 4 << 20,
+    FLOW_BYTES = 64 << 10
+};
 
 /* Of a limited address space, what stays for stacks, libraries and the heap. */
 #define SPARE_BYTES ((uint64_t)96 << 20)
@@ -139,6 +144,7 @@ enum tpd_status tpd_run_table(struct tpd_run *run, struct tpd_error *error) {
                                   .memory_bytes = tpd_run_memory(run),
                                   .chunk_bytes = 1 << 20,
                                   .panel_bytes = PANEL_BYTES,
+                                  .flow_bytes = FLOW_BYTES,
                                   .write = put,
                                   .expect = show_plan,
                                   .progress = show_progress,

@@ -31,6 +31,8 @@ struct tpd_table_task {
     uint64_t window_bytes; /* of the file, mapped at a time by each thread; no cell may be larger. 0: all of it, once */
     uint64_t chunk_bytes;  /* a thread's share of the text is cut no smaller */
     uint64_t panel_bytes;  /* of the answer of a wide table, made and written at a time. 0: all that the memory holds */
+    uint64_t flow_bytes;   /* rows that long, and few of them, one thread makes into the answer without knowing how long its
+                              rows are. 0: never */
     /* The answer's bytes, in order, from one thread at a time. */
     enum tpd_status (*write)(void *self, const void *bytes, size_t count, struct tpd_error *error);
     /* NULL: nobody wants to know. expect: before the first reading, when the answer does not fit in memory at once. progress:

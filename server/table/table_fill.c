@@ -16,7 +16,8 @@ enum {
     AHEAD = 2,            /* columns: their places, which lie far apart, are asked for before they are written */
     AHEAD_BYTES = 10,     /* of a cell, about */
     LINES_AHEAD = 16,
-    RUN_CELLS = 256, /* of a column, at a time */
+    FLOW_SPARE = 1 << 20, /* behind a cell that is not short: room for all short ones of a band */
+    RUN_CELLS = 256,      /* of a column, at a time */
     RUN_BYTES = RUN_CELLS * (TPD_CELL_COPY + 1) + TPD_CELL_COPY
 };
 
@@ -74,25 +75,33 @@ static void gather(const struct filler *f, uint64_t c, const struct tpd_cell *ce
     }
 }
 
+/* rows x cols cells, transposed: the desk's, or where they are. */
+static enum tpd_status turn(struct filler *f, const struct tpd_cell *band, uint64_t rows, uint64_t cols,
+                            const struct tpd_cell **turned) {
+    struct tpd_table_work *work = f->work;
+    *turned = band;
+    if (rows <= 1 || cols <= 1)
+        return TPD_OK;
+    struct tpd_task task = {
+        .matrix = {.rows = rows, .cols = cols, .batch = 1, .itemsize = sizeof *band, .dtype = TPD_DTYPE_OPAQUE},
+        .in = band,
+        .out = f->turned,
+        .strategy = TPD_STRATEGY_AUTO};
+    struct tpd_outcome outcome;
+    *turned = f->turned;
+    return work->backend->run(work->device, &task, &outcome, &f->chunk->error);
+}
+
 /* rows x cols cells, the first of them in column `first` of the table. */
 static enum tpd_status turn_and_gather(struct filler *f, const struct tpd_cell *band, uint64_t rows, uint64_t first,
                                        uint64_t cols) {
     struct tpd_table_work *work = f->work;
-    const struct tpd_cell *turned = band;
+    const struct tpd_cell *turned;
     if (rows == 0 || cols == 0)
         return TPD_OK;
-    if (rows != 1 && cols != 1) {
-        struct tpd_task task = {
-            .matrix = {.rows = rows, .cols = cols, .batch = 1, .itemsize = sizeof *band, .dtype = TPD_DTYPE_OPAQUE},
-            .in = band,
-            .out = f->turned,
-            .strategy = TPD_STRATEGY_AUTO};
-        struct tpd_outcome outcome;
-        enum tpd_status status = work->backend->run(work->device, &task, &outcome, &f->chunk->error);
-        if (status != TPD_OK)
-            return status;
-        turned = f->turned;
-    }
+    enum tpd_status status = turn(f, band, rows, cols, &turned);
+    if (status != TPD_OK)
+        return status;
     bool is_last = f->chunk->first_row + f->row + rows == work->rows;
     const size_t ahead = (size_t)rows * AHEAD_BYTES;
     for (uint64_t c = 0; c < cols; c++) {
@@ -303,4 +312,84 @@ void tpd_table_fill(struct tpd_table_work *work, uint32_t index) {
         chunk->status = tpd_table_is_wide(work) ? fill_strips(&f) : fill_bands(&f);
     tpd_window_close(&f.cursor.window);
     atomic_flag_clear_explicit(&desk->is_taken, memory_order_release);
+}
+
+/* Columns of all rows of the table, one behind another: what was made leaves where the next may not find room. */
+static enum tpd_status append(struct filler *f, const struct tpd_cell *cells, uint64_t rows, uint64_t cols) {
+    struct tpd_table_work *work = f->work;
+    const unsigned char *text = f->cursor.window.text;
+    unsigned char *to = work->out + work->ready_bytes;
+    enum tpd_status status = TPD_OK;
+    for (uint64_t c = 0; c < cols; c++) {
+        const unsigned char *from = to;
+        for (uint64_t r = 0; r < rows; r++, cells++) {
+            const unsigned char *cell = text + tpd_cell_offset(*cells);
+            size_t bytes = tpd_cell_bytes(*cells);
+            if (bytes <= TPD_CELL_COPY) {
+                memcpy(to, cell, TPD_CELL_COPY);
+                to += bytes;
+            } else {
+                const bool is_long = bytes > TPD_TABLE_FLOW_BYTES;
+                if (is_long || bytes + FLOW_SPARE > (size_t)(work->out + TPD_TABLE_FLOW_ROOM - to)) {
+                    status = tpd_table_write(work, work->out, (uint64_t)(to - work->out), &f->chunk->error);
+                    to = work->out;
+                }
+                if (status == TPD_OK && is_long)
+                    status = tpd_table_write(work, cell, bytes, &f->chunk->error);
+                if (status != TPD_OK)
+                    return status;
+                memcpy(to, cell, is_long ? 0 : bytes);
+                to += is_long ? 0 : bytes;
+            }
+            *to++ = work->form.delimiter;
+        }
+        memcpy(to - 1, &"\r\n"[!work->form.crlf], 2);
+        to += work->form.crlf;
+        work->last_is_empty = rows == 1 && (uint64_t)(to - from) == tpd_table_eol(work);
+    }
+    work->ready_bytes = (uint64_t)(to - work->out);
+    return TPD_OK;
+}
+
+/* Where row r goes on; behind its last cell that is the next row. */
+static uint64_t place_of(const struct strip *s, uint64_t r) {
+    return s->at[r] != UINT64_MAX ? s->at[r] : s->row_at[r + 1];
+}
+
+enum tpd_status tpd_table_flow(struct tpd_table_work *work, struct tpd_error *error) {
+    struct tpd_chunk *chunk = work->chunks;
+    struct filler f = {.work = work, .chunk = chunk};
+    f.cursor = (struct tpd_cursor){.work = work, .window = {.work = work}, .at = chunk->start};
+    enum tpd_status status = furnish(work->desks, error);
+    if (status != TPD_OK)
+        return status;
+    f.batch = work->desks->batch;
+    f.band = work->desks->band;
+    f.turned = work->desks->turned;
+    struct strip s = {.row_at = chunk->row_at, .rows = chunk->rows};
+    memcpy(s.at, chunk->row_at, (size_t)chunk->rows * sizeof *s.at);
+    work->panel = (struct tpd_panel){.end = work->cols};
+    status = tpd_window_show(&f.cursor.window, chunk->start, chunk->end, &chunk->error);
+    for (; s.first < work->cols && status == TPD_OK; s.first += s.width) {
+        const uint64_t most = TPD_BATCH_CELLS / s.rows, left = work->cols - s.first;
+        aim(&s, &work->panel, left < most ? left : most);
+        for (uint64_t r = 0; r < s.rows && status == TPD_OK; r++) {
+            uint64_t from = place_of(&s, r);
+            ask_for(&f, &s, r + 1);
+            status = read_strip(&f, &s, r);
+            tpd_table_advance(work, place_of(&s, r) - from);
+        }
+        const struct tpd_cell *turned;
+        if (status == TPD_OK)
+            status = turn(&f, f.band, s.rows, s.width, &turned);
+        if (status == TPD_OK && work->ready_bytes > TPD_TABLE_FLOW_BYTES) {
+            status = tpd_table_write(work, work->out, work->ready_bytes, &chunk->error);
+            work->ready_bytes = 0;
+        }
+        if (status == TPD_OK)
+            status = append(&f, turned, s.rows, s.width);
+    }
+    if (status != TPD_OK && error != NULL)
+        *error = chunk->error;
+    return status;
 }

@@ -8,11 +8,13 @@
 #include "transposed/backend.h"
 
 enum {
-    TPD_TABLE_STRIP_COLS = 1 << 8, /* from here on rows are read side by side, a strip of each at a time */
-    TPD_TABLE_STRIP_ROWS = 64,     /* so many rows */
-    TPD_TABLE_STRIP_MOST = 256,    /* or more, where a panel has few columns */
-    TPD_TABLE_HUGE = 2 << 20,      /* a large page */
-    TPD_TABLE_PIECE = 8 << 20      /* of the answer, a write */
+    TPD_TABLE_STRIP_COLS = 1 << 8,  /* from here on rows are read side by side, a strip of each at a time */
+    TPD_TABLE_STRIP_ROWS = 64,      /* so many rows */
+    TPD_TABLE_STRIP_MOST = 256,     /* or more, where a panel has few columns */
+    TPD_TABLE_HUGE = 2 << 20,       /* a large page */
+    TPD_TABLE_FLOW_BYTES = 4 << 20, /* of an answer without panels, that leave at a time */
+    TPD_TABLE_FLOW_ROOM = 6 << 20,  /* for them and a band */
+    TPD_TABLE_PIECE = 8 << 20       /* of the answer, a write */
 };
 
 struct tpd_table_work;
@@ -114,8 +116,10 @@ struct tpd_table_work {
     uint64_t ready_bytes;
     enum tpd_status ready_status;
     struct tpd_error ready_error;
-    bool forgets_all; /* the text is large, and read from front to back by the last panel: what was read leaves memory */
-    bool forgets;     /* now */
+    bool flows;         /* the answer is made from its start to its end, and `out` has ready_bytes of it: no places */
+    bool last_is_empty; /* of that: the table is one row, and its last cell nothing */
+    bool forgets_all;   /* the text is large, and read from front to back by the last panel: what was read leaves memory */
+    bool forgets;       /* now */
 };
 
 static inline uint64_t tpd_table_eol(const struct tpd_table_work *work) {
@@ -137,6 +141,11 @@ void tpd_crew_run(struct tpd_table_work *work, uint32_t count, tpd_crew_step *st
 enum tpd_status tpd_table_survey(struct tpd_table_work *work, struct tpd_error *error) TPD_CHECKED;
 /* table_fill.c: the panel's cells of one chunk to their places in work->out. */
 void tpd_table_fill(struct tpd_table_work *work, uint32_t index);
+/* A table of a few long rows: the answer to work->out and, as that fills, away. */
+enum tpd_status tpd_table_flow(struct tpd_table_work *work, struct tpd_error *error) TPD_CHECKED;
+/* table_road.c: what is next of the answer. */
+enum tpd_status tpd_table_write(struct tpd_table_work *work, const unsigned char *bytes, uint64_t count,
+                                struct tpd_error *error) TPD_CHECKED;
 void tpd_desk_clear(struct tpd_desk *desk);
 
 #endif

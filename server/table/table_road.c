@@ -95,8 +95,8 @@ static uint64_t next_panel(const struct tpd_table_work *work, const uint64_t *le
     return bytes;
 }
 
-static enum tpd_status write_pieces(struct tpd_table_work *work, const unsigned char *bytes, uint64_t count,
-                                    struct tpd_error *error) {
+enum tpd_status tpd_table_write(struct tpd_table_work *work, const unsigned char *bytes, uint64_t count,
+                                struct tpd_error *error) {
     struct tpd_table_task *task = work->task;
     uint64_t start_ns = tpd_clock_ns();
     enum tpd_status status = TPD_OK;
@@ -115,7 +115,7 @@ static void write_or_fill(struct tpd_table_work *work, uint32_t index) {
     else if (index != 0)
         tpd_table_fill(work, index - 1);
     else
-        work->ready_status = write_pieces(work, work->ready, work->ready_bytes, &work->ready_error);
+        work->ready_status = tpd_table_write(work, work->ready, work->ready_bytes, &work->ready_error);
 }
 
 /* How the latest writing of that kind went. */
@@ -170,6 +170,46 @@ static uint64_t panel_size(const struct tpd_table_work *work, uint64_t all, uint
     return want < size ? want : size;
 }
 
+/* Room for `bytes` of the answer, in large pages; *mapped at *memory is to be given back. */
+static enum tpd_status map_answer(struct tpd_table_work *work, uint64_t bytes, unsigned char **memory, size_t *mapped,
+                                  struct tpd_error *error) {
+    *mapped = (size_t)bytes + TPD_TABLE_HUGE;
+    *memory = mmap(NULL, *mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*memory == MAP_FAILED) {
+        *memory = NULL;
+        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no %zu bytes for the answer: %s; allow less with --memory",
+                        *mapped, strerror(errno));
+    }
+    work->out = *memory + (TPD_TABLE_HUGE - ((uintptr_t)*memory & (TPD_TABLE_HUGE - 1)));
+    (void)madvise(work->out, (size_t)bytes, MADV_HUGEPAGE);
+    return TPD_OK;
+}
+
+static enum tpd_status flow_answer(struct tpd_table_work *work, struct tpd_error *error) {
+    unsigned char *memory;
+    size_t mapped;
+    uint64_t start_ns = tpd_clock_ns();
+    work->desks = tpd_alloc_zero(1, sizeof *work->desks);
+    enum tpd_status status = work->desks != NULL ? map_answer(work, TPD_TABLE_FLOW_ROOM, &memory, &mapped, error)
+                                                 : tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for a desk");
+    if (status == TPD_OK) {
+        if (work->base != 0)
+            status = tpd_table_write(work, (const unsigned char *)"\xef\xbb\xbf", work->base, error);
+        if (status == TPD_OK)
+            status = tpd_table_flow(work, error);
+        if (status == TPD_OK && !work->form.final_newline && !work->last_is_empty)
+            work->ready_bytes -= tpd_table_eol(work); /* as in last_line_cut() */
+        if (status == TPD_OK)
+            status = tpd_table_write(work, work->out, work->ready_bytes, error);
+        (void)munmap(memory, mapped);
+        tpd_desk_clear(work->desks);
+    }
+    tpd_free(work->desks);
+    work->task->passes = 1;
+    work->task->fill_ns = tpd_clock_ns() - start_ns - work->task->write_ns;
+    return status;
+}
+
 static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error *error) {
     struct tpd_table_task *task = work->task;
     uint64_t tables = (work->chunk_count + 1) * work->cols * sizeof(uint64_t) + (uint64_t)task->threads * A_THREAD_BYTES +
@@ -199,21 +239,13 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
         tpd_window_forget(&work->whole, 0, task->bytes);
     const uint64_t other =
         is_double ? (size + TPD_TABLE_HUGE - 1) / TPD_TABLE_HUGE * TPD_TABLE_HUGE : 0; /* the second panel's place */
-    size_t mapped = (size_t)(other + size) + TPD_TABLE_HUGE;
-    unsigned char *memory =
-        status == TPD_OK ? mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) : NULL;
-    if (memory == MAP_FAILED) {
-        memory = NULL;
-        status = tpd_fail(error, TPD_NO_MEMORY, "the system gave no %zu bytes for the answer: %s; allow less with --memory",
-                          mapped, strerror(errno));
-    }
-    if (memory != NULL) {
-        work->out = memory + (TPD_TABLE_HUGE - ((uintptr_t)memory & (TPD_TABLE_HUGE - 1)));
-        (void)madvise(work->out, (size_t)(other + size), MADV_HUGEPAGE);
-    }
+    unsigned char *memory = NULL;
+    size_t mapped = 0;
+    if (status == TPD_OK)
+        status = map_answer(work, other + size, &memory, &mapped, error);
     work->all_bytes = task->bytes * (1 + (size != 0 ? (all + size - 1) / size : 0));
     if (status == TPD_OK && work->base != 0)
-        status = write_pieces(work, (const unsigned char *)"\xef\xbb\xbf", work->base, error);
+        status = tpd_table_write(work, (const unsigned char *)"\xef\xbb\xbf", work->base, error);
     uint64_t done = 0, left = status == TPD_OK ? all - last_line_cut(work, lengths) : 0;
     unsigned char *const first = work->out;
     for (work->panel.first = 0; work->panel.first < work->cols && status == TPD_OK;) {
@@ -231,13 +263,13 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
             work->ready_bytes = bytes;
             work->out = work->out == first ? first + other : first;
         } else if (status == TPD_OK) {
-            status = write_pieces(work, work->out, bytes, error);
+            status = tpd_table_write(work, work->out, bytes, error);
         }
         done = is_over ? 0 : work->panel.high;
         work->panel.first = is_over ? work->panel.end : work->panel.first;
     }
     if (status == TPD_OK && work->ready != NULL)
-        status = write_pieces(work, work->ready, work->ready_bytes, error);
+        status = tpd_table_write(work, work->ready, work->ready_bytes, error);
     if (memory != NULL)
         (void)munmap(memory, mapped);
     for (uint32_t i = 0; i < task->threads && work->desks != NULL; i++)
@@ -309,7 +341,7 @@ enum tpd_status tpd_table_transpose(struct tpd_table_task *task, struct tpd_erro
                                 "%" PRIu64 " rows of %" PRIu64 " cells are more than %" PRIu64 ", the most cells allowed",
                                 work.rows, work.cols, task->options->cells_most);
     if (status == TPD_OK)
-        status = make_answer(&work, error);
+        status = work.flows ? flow_answer(&work, error) : make_answer(&work, error);
     for (uint32_t i = 0; i < work.chunk_count; i++) {
         tpd_free(work.chunks[i].places);
         tpd_free(work.chunks[i].row_at);

@@ -11,6 +11,8 @@
 #include "server/table/table_internal.h"
 #include "transposed/alloc.h"
 
+enum { FLOW_LEAST_BYTES = 16 << 20 /* of memory allowed: more than it needs */ };
+
 struct reader {
     struct tpd_table_work *work;
     struct tpd_chunk *chunk;
@@ -55,6 +57,11 @@ static void count_bytes(struct reader *r) {
             places[r->col] += r->work->filler_bytes;
         r->col = 0;
     }
+}
+
+/* Once the columns are known. */
+static bool notes_rows(const struct reader *r) {
+    return tpd_table_is_wide(r->work) && (r->chunk->places != NULL || r->work->flows);
 }
 
 /* Where each row begins, for those who read rows side by side. */
@@ -128,10 +135,9 @@ static enum tpd_status take(struct reader *r, uint64_t limit, uint32_t rows_most
         is_even = false;
     if (!is_even)
         return TPD_RAGGED; /* told once it is known that the chunk begins where it should */
-    if (r->chunk->places == NULL)
-        return TPD_OK;
-    count_bytes(r);
-    return tpd_table_is_wide(r->work) ? note_rows(r, before) : TPD_OK;
+    if (r->chunk->places != NULL)
+        count_bytes(r);
+    return notes_rows(r) ? note_rows(r, before) : TPD_OK;
 }
 
 /* From chunk->start on: the rows that begin before chunk->ends, the last of which may run on. */
@@ -140,7 +146,7 @@ static enum tpd_status read_rows(struct reader *r) {
     const uint64_t bytes = r->work->task->bytes;
     r->row_from = r->cursor.at = chunk->start;
     enum tpd_status status = TPD_OK;
-    if (r->chunk->places != NULL && tpd_table_is_wide(r->work)) {
+    if (notes_rows(r)) {
         r->batch.rows = 0;
         status = note_rows(r, 0);
         if (status == TPD_OK)
@@ -274,6 +280,14 @@ static enum tpd_status cut(struct tpd_table_work *work, struct tpd_error *error)
     return TPD_OK;
 }
 
+/* By what the first row says: are a few cells of each row a band of whole columns? */
+static bool may_flow(const struct tpd_table_work *work) {
+    const struct tpd_table_task *task = work->task;
+    return task->flow_bytes != 0 && task->threads == 1 && work->chunk_count == 1 && !work->pad && work->window_bytes == 0 &&
+           tpd_table_is_wide(work) && work->row_bytes >= task->flow_bytes && task->memory_bytes >= FLOW_LEAST_BYTES &&
+           (task->bytes - work->base) / work->row_bytes < TPD_TABLE_STRIP_ROWS;
+}
+
 enum tpd_status tpd_table_survey(struct tpd_table_work *work, struct tpd_error *error) {
     enum tpd_status status = work->pad ? TPD_OK : first_row(work, error);
     if (status == TPD_OK)
@@ -282,6 +296,16 @@ enum tpd_status tpd_table_survey(struct tpd_table_work *work, struct tpd_error *
         tpd_crew_run(work, work->chunk_count, guess_and_read);
         status = join_chunks(work, error);
     }
+    if (status == TPD_OK && may_flow(work)) {
+        work->flows = true;
+        tpd_crew_run(work, work->chunk_count, guess_and_read);
+        status = join_chunks(work, error);
+        work->flows = work->rows <= TPD_TABLE_STRIP_ROWS; /* else the first row was longer than others */
+        if (!work->flows)
+            atomic_store_explicit(&work->done_bytes, 0, memory_order_relaxed);
+    }
+    if (status != TPD_OK || work->flows)
+        return status;
     for (uint32_t i = 0; i < work->chunk_count && status == TPD_OK; i++) {
         work->chunks[i].places = tpd_table_columns(work);
         if (work->chunks[i].places == NULL)

@@ -1,6 +1,7 @@
 /* fuzz_table.c -- the mapped road against the codec's: the same answer, or both refuse. fuzz floor: table
  *
- * Two bytes say the form as in fuzz_csv.c, a third how many threads there are, how small the windows and the panels.
+ * Two bytes say the form as in fuzz_csv.c and whether long rows flow, a third how many threads there are, how small the windows
+ * and the panels.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -53,6 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes) {
                                   .delimiter = ',',
                                   .threads = threads,
                                   .chunk_bytes = 1 + (data[2] >> 2 & 3) * 20,
+                                  .flow_bytes = data[1] >> 6 & 1,
                                   .memory_bytes = UINT64_MAX,
                                   .write = take,
                                   .self = &answer};
