@@ -23,6 +23,7 @@ enum {
 
 struct filler {
     struct tpd_table_work *work;
+    const struct tpd_panel *panel;
     struct tpd_chunk *chunk;
     struct tpd_cursor cursor;
     struct tpd_cell_batch batch;
@@ -33,18 +34,18 @@ struct filler {
 
 /* Bytes for column c's row in the answer; the panel may want only a part of them. */
 static void put(const struct filler *f, uint64_t c, const void *bytes, size_t count) {
-    const struct tpd_table_work *work = f->work;
+    const struct tpd_panel *panel = f->panel;
     uint64_t at = f->chunk->places[c], low = 0, high = count;
     f->chunk->places[c] += count;
-    if (work->panel.is_part) {
-        low = at < work->panel.low ? work->panel.low - at : 0;
-        high = at < work->panel.high ? work->panel.high - at : 0;
+    if (panel->is_part) {
+        low = at < panel->low ? panel->low - at : 0;
+        high = at < panel->high ? panel->high - at : 0;
         high = high < count ? high : count;
         if (low >= high)
             return;
-        at -= work->panel.low; /* wraps round where low makes up for it */
+        at -= panel->low; /* wraps round where low makes up for it */
     }
-    memcpy(work->out + (at + low), (const unsigned char *)bytes + low, (size_t)(high - low));
+    memcpy(panel->out + (at + low), (const unsigned char *)bytes + low, (size_t)(high - low));
 }
 
 /* One column of the band. */
@@ -105,8 +106,8 @@ static enum tpd_status turn_and_gather(struct filler *f, const struct tpd_cell *
     bool is_last = f->chunk->first_row + f->row + rows == work->rows;
     const size_t ahead = (size_t)rows * AHEAD_BYTES;
     for (uint64_t c = 0; c < cols; c++) {
-        if (c + AHEAD < cols && !work->panel.is_part) {
-            const unsigned char *next = work->out + f->chunk->places[first + c + AHEAD];
+        if (c + AHEAD < cols && !f->panel->is_part) {
+            const unsigned char *next = f->panel->out + f->chunk->places[first + c + AHEAD];
             for (size_t i = 0; i < ahead && i < RUN_BYTES; i += 64)
                 __builtin_prefetch(next + i, 1);
         }
@@ -122,7 +123,7 @@ static struct tpd_cell missing(const struct filler *f) {
 
 /* Rows of a batch of whole rows: the panel's columns of them side by side, short rows filled up. */
 static const struct tpd_cell *pack(struct filler *f) {
-    const struct tpd_panel *panel = &f->work->panel;
+    const struct tpd_panel *panel = f->panel;
     const uint64_t width = panel->end - panel->first;
     if (width == f->work->cols && !f->work->pad)
         return f->batch.cells;
@@ -176,7 +177,7 @@ static enum tpd_status fill_bands(struct filler *f) {
         uint32_t whole = f->batch.row_ends[f->batch.rows - 1];
         if (whole < f->batch.count)
             f->cursor.at = tpd_cursor_place(&f->cursor, tpd_cell_behind(&f->cursor.scan, f->batch.cells[whole - 1]));
-        status = turn_and_gather(f, pack(f), f->batch.rows, work->panel.first, work->panel.end - work->panel.first);
+        status = turn_and_gather(f, pack(f), f->batch.rows, f->panel->first, f->panel->end - f->panel->first);
         f->row += f->batch.rows;
         pass(f, from, f->cursor.at);
     }
@@ -214,7 +215,7 @@ static enum tpd_status read_strip(struct filler *f, struct strip *s, uint64_t r)
         bool ends = got == 0 || (f->batch.rows != 0 && got == f->batch.count);
         s->at[r] = ends ? UINT64_MAX : tpd_cursor_place(&f->cursor, tpd_cell_behind(&f->cursor.scan, f->batch.cells[got - 1]));
         if (s->rows == 1 && !ends)
-            aim(s, &f->work->panel, got);
+            aim(s, f->panel, got);
         const uint64_t at = s->first + have, from = at > s->low ? at : s->low, end = at + got < s->high ? at + got : s->high;
         if (from < end)
             memcpy(to + (from - s->low), f->batch.cells + (from - at), (size_t)(end - from) * sizeof *to);
@@ -240,7 +241,7 @@ static enum tpd_status fill_strips(struct filler *f) {
     struct tpd_chunk *chunk = f->chunk;
     enum tpd_status status = TPD_OK;
     struct strip s;
-    const uint64_t width = work->panel.end - work->resume, fit = TPD_BATCH_CELLS / width;
+    const uint64_t width = f->panel->end - f->panel->resume, fit = TPD_BATCH_CELLS / width;
     const uint64_t rows_most = fit < TPD_TABLE_STRIP_ROWS   ? TPD_TABLE_STRIP_ROWS
                                : fit < TPD_TABLE_STRIP_MOST ? fit
                                                             : TPD_TABLE_STRIP_MOST;
@@ -260,8 +261,8 @@ static enum tpd_status fill_strips(struct filler *f) {
         memcpy(s.at, from + f->row, (size_t)s.rows * sizeof *s.at);
         status = tpd_window_show(&f->cursor.window, s.row_at[0], s.row_at[s.rows > 1 ? s.rows : 0], &chunk->error);
         const uint64_t most = TPD_BATCH_CELLS / s.rows;
-        for (s.first = work->resume; s.first < work->panel.end && status == TPD_OK; s.first += s.width) {
-            aim(&s, &work->panel, work->panel.end - s.first < most ? work->panel.end - s.first : most);
+        for (s.first = f->panel->resume; s.first < f->panel->end && status == TPD_OK; s.first += s.width) {
+            aim(&s, f->panel, f->panel->end - s.first < most ? f->panel->end - s.first : most);
             for (uint64_t r = 0; r < s.rows && status == TPD_OK; r++) {
                 ask_for(f, &s, r + 1);
                 status = read_strip(f, &s, r);
@@ -269,7 +270,7 @@ static enum tpd_status fill_strips(struct filler *f) {
             if (status == TPD_OK)
                 status = turn_and_gather(f, f->band, s.rows, s.low, s.high - s.low);
         }
-        if (chunk->row_next != NULL && !work->panel.is_part)
+        if (chunk->row_next != NULL && !f->panel->is_part)
             memcpy(chunk->row_next + f->row, s.at, (size_t)s.rows * sizeof *s.at);
         pass(f, s.row_at[0], s.row_at[s.rows]);
     }
@@ -295,9 +296,9 @@ static enum tpd_status furnish(struct tpd_desk *desk, struct tpd_error *error) {
     return status;
 }
 
-void tpd_table_fill(struct tpd_table_work *work, uint32_t index) {
+void tpd_table_fill(struct tpd_table_work *work, const struct tpd_panel *panel, uint32_t index) {
     struct tpd_chunk *chunk = &work->chunks[index];
-    struct filler f = {.work = work, .chunk = chunk, .forgotten = chunk->start};
+    struct filler f = {.work = work, .panel = panel, .chunk = chunk, .forgotten = chunk->start};
     f.cursor = (struct tpd_cursor){.work = work, .window = {.work = work, .most = work->window_bytes}, .at = chunk->start};
     struct tpd_desk *desk = work->desks;
     while (atomic_flag_test_and_set_explicit(&desk->is_taken, memory_order_acquire))
@@ -318,7 +319,7 @@ void tpd_table_fill(struct tpd_table_work *work, uint32_t index) {
 static enum tpd_status append(struct filler *f, const struct tpd_cell *cells, uint64_t rows, uint64_t cols) {
     struct tpd_table_work *work = f->work;
     const unsigned char *text = f->cursor.window.text;
-    unsigned char *to = work->out + work->ready_bytes;
+    unsigned char *to = work->out + work->out_bytes;
     enum tpd_status status = TPD_OK;
     for (uint64_t c = 0; c < cols; c++) {
         const unsigned char *from = to;
@@ -347,7 +348,7 @@ static enum tpd_status append(struct filler *f, const struct tpd_cell *cells, ui
         to += work->form.crlf;
         work->last_is_empty = rows == 1 && (uint64_t)(to - from) == tpd_table_eol(work);
     }
-    work->ready_bytes = (uint64_t)(to - work->out);
+    work->out_bytes = (uint64_t)(to - work->out);
     return TPD_OK;
 }
 
@@ -358,7 +359,8 @@ static uint64_t place_of(const struct strip *s, uint64_t r) {
 
 enum tpd_status tpd_table_flow(struct tpd_table_work *work, struct tpd_error *error) {
     struct tpd_chunk *chunk = work->chunks;
-    struct filler f = {.work = work, .chunk = chunk};
+    const struct tpd_panel panel = {.end = work->cols};
+    struct filler f = {.work = work, .panel = &panel, .chunk = chunk};
     f.cursor = (struct tpd_cursor){.work = work, .window = {.work = work}, .at = chunk->start};
     enum tpd_status status = furnish(work->desks, error);
     if (status != TPD_OK)
@@ -368,11 +370,10 @@ enum tpd_status tpd_table_flow(struct tpd_table_work *work, struct tpd_error *er
     f.turned = work->desks->turned;
     struct strip s = {.row_at = chunk->row_at, .rows = chunk->rows};
     memcpy(s.at, chunk->row_at, (size_t)chunk->rows * sizeof *s.at);
-    work->panel = (struct tpd_panel){.end = work->cols};
     status = tpd_window_show(&f.cursor.window, chunk->start, chunk->end, &chunk->error);
     for (; s.first < work->cols && status == TPD_OK; s.first += s.width) {
         const uint64_t most = TPD_BATCH_CELLS / s.rows, left = work->cols - s.first;
-        aim(&s, &work->panel, left < most ? left : most);
+        aim(&s, &panel, left < most ? left : most);
         for (uint64_t r = 0; r < s.rows && status == TPD_OK; r++) {
             uint64_t from = place_of(&s, r);
             ask_for(&f, &s, r + 1);
@@ -382,9 +383,9 @@ enum tpd_status tpd_table_flow(struct tpd_table_work *work, struct tpd_error *er
         const struct tpd_cell *turned;
         if (status == TPD_OK)
             status = turn(&f, f.band, s.rows, s.width, &turned);
-        if (status == TPD_OK && work->ready_bytes > TPD_TABLE_FLOW_BYTES) {
-            status = tpd_table_write(work, work->out, work->ready_bytes, &chunk->error);
-            work->ready_bytes = 0;
+        if (status == TPD_OK && work->out_bytes > TPD_TABLE_FLOW_BYTES) {
+            status = tpd_table_write(work, work->out, work->out_bytes, &chunk->error);
+            work->out_bytes = 0;
         }
         if (status == TPD_OK)
             status = append(&f, turned, s.rows, s.width);

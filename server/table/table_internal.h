@@ -85,6 +85,9 @@ struct tpd_panel {
     uint64_t first, end;
     uint64_t low, high;
     bool is_part;
+    uint64_t resume;    /* of a wide table: the column that every chunk's row_next stands at */
+    unsigned char *out; /* its bytes */
+    uint64_t bytes;     /* of them, to be written */
 };
 
 struct tpd_table_work {
@@ -105,19 +108,14 @@ struct tpd_table_work {
     /* The second reading. */
     const struct tpd_backend *backend;
     struct tpd_device *device;
-    uint64_t longest; /* of the answer's rows, in bytes */
-    unsigned char *out;
-    struct tpd_panel panel;
+    uint64_t longest;       /* of the answer's rows, in bytes */
     struct tpd_desk *desks; /* one a thread */
-    uint64_t resume;        /* the column that every chunk's row_next stands at */
     bool resumes;           /* more panels follow */
-    /* A panel that is written while the next one is made; NULL: none. */
-    const unsigned char *ready;
-    uint64_t ready_bytes;
-    enum tpd_status ready_status;
-    struct tpd_error ready_error;
-    bool flows;         /* the answer is made from its start to its end, and `out` has ready_bytes of it: no places */
-    bool last_is_empty; /* of that: the table is one row, and its last cell nothing */
+    /* Of a table of a few long rows: the answer is made from its start to its end, without places. */
+    bool flows;
+    bool last_is_empty; /* the table is one row, and its last cell nothing */
+    unsigned char *out;
+    uint64_t out_bytes; /* so many are there */
     bool forgets_all;   /* the text is large, and read from front to back by the last panel: what was read leaves memory */
     bool forgets;       /* now */
 };
@@ -133,14 +131,18 @@ uint64_t *tpd_table_columns(const struct tpd_table_work *work);
 void tpd_table_advance(struct tpd_table_work *work, uint64_t bytes);
 
 /* One step of one thread: `index` of a number of equal tasks. */
-typedef void tpd_crew_step(struct tpd_table_work *work, uint32_t index);
-/* Runs step(0) .. step(count - 1) on up to threads threads, this one among them. */
-void tpd_crew_run(struct tpd_table_work *work, uint32_t count, tpd_crew_step *step);
+typedef void tpd_crew_step(struct tpd_table_work *work, void *self, uint32_t index);
+/* Runs step(0) .. step(count - 1) on up to threads threads, this one among them; each begins after those before it have begun. */
+void tpd_crew_run(struct tpd_table_work *work, uint32_t count, tpd_crew_step *step, void *self);
 
 /* table_survey.c: chunks, rows, columns, places. */
 enum tpd_status tpd_table_survey(struct tpd_table_work *work, struct tpd_error *error) TPD_CHECKED;
-/* table_fill.c: the panel's cells of one chunk to their places in work->out. */
-void tpd_table_fill(struct tpd_table_work *work, uint32_t index);
+/* table_fill.c: the panel's cells of one chunk to their places in panel->out. */
+void tpd_table_fill(struct tpd_table_work *work, const struct tpd_panel *panel, uint32_t index);
+/* table_pipe.c: all panels, each of whole rows, of a table that resumes. They take turns in two places: one is written while the
+ * next is made. `made` is a number for each chunk, to count in. */
+enum tpd_status tpd_table_pipe(struct tpd_table_work *work, const struct tpd_panel *panels, uint64_t count, uint64_t *made,
+                               struct tpd_error *error) TPD_CHECKED;
 /* A table of a few long rows: the answer to work->out and, as that fills, away. */
 enum tpd_status tpd_table_flow(struct tpd_table_work *work, struct tpd_error *error) TPD_CHECKED;
 /* table_road.c: what is next of the answer. */

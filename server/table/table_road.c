@@ -11,8 +11,7 @@
 enum {
     FORGET_LEAST_BYTES = 64 << 20, /* of text: with less, the time to map it again is more than the memory is worth */
     PASSES_MOST = 10000,           /* more readings of the text would go on for days */
-    RUN_BYTES = 8192,              /* of a row, that a panel reads at a time: less costs more than it saves */
-    RUN_ALONE_BYTES = 2048,        /* the same for one thread */
+    RUN_BYTES = 2048,              /* of a row, that a panel reads at a time: less costs more than it saves */
     PANELS_LEAST = 8,              /* where so many of them are not enough, the answer is made in one */
     FORM_BYTES = 1 << 20,          /* of the text, in which the first line's end is looked for */
     A_THREAD_BYTES = 2 << 20       /* batch, band, turned band, and a stack in use */
@@ -69,9 +68,9 @@ static uint64_t place_columns(struct tpd_table_work *work, uint64_t *lengths) {
 }
 
 /* Places within rows become places within the panel. */
-static void place_rows(struct tpd_table_work *work, const uint64_t *lengths) {
+static void place_rows(struct tpd_table_work *work, const struct tpd_panel *panel, const uint64_t *lengths) {
     uint64_t at = 0;
-    for (uint64_t c = work->panel.first; c < work->panel.end; at += lengths[c], c++)
+    for (uint64_t c = panel->first; c < panel->end; at += lengths[c], c++)
         for (uint32_t i = 0; i < work->chunk_count; i++)
             work->chunks[i].places[c] += at;
 }
@@ -108,45 +107,25 @@ enum tpd_status tpd_table_write(struct tpd_table_work *work, const unsigned char
     return status;
 }
 
-/* A step of a panel; where the one before is still to be written, that is the first. */
-static void write_or_fill(struct tpd_table_work *work, uint32_t index) {
-    if (work->ready == NULL)
-        tpd_table_fill(work, index);
-    else if (index != 0)
-        tpd_table_fill(work, index - 1);
-    else
-        work->ready_status = tpd_table_write(work, work->ready, work->ready_bytes, &work->ready_error);
+static void fill(struct tpd_table_work *work, void *self, uint32_t index) {
+    tpd_table_fill(work, self, index);
 }
 
-/* How the latest writing of that kind went. */
-static enum tpd_status take_ready(struct tpd_table_work *work, struct tpd_error *error) {
-    enum tpd_status status = work->ready != NULL ? work->ready_status : TPD_OK;
-    if (status != TPD_OK && error != NULL)
-        *error = work->ready_error;
-    work->ready = NULL;
-    return status;
-}
-
-static enum tpd_status fill_panel(struct tpd_table_work *work, uint64_t *kept, struct tpd_error *error) {
-    uint64_t start_ns = tpd_clock_ns();
-    const uint64_t c = work->panel.first;
-    for (uint32_t i = 0; i < work->chunk_count && work->panel.is_part; i++)
-        kept[i] = work->chunks[i].places[c];
-    tpd_crew_run(work, work->chunk_count + (work->ready != NULL), write_or_fill);
+static enum tpd_status fill_panel(struct tpd_table_work *work, struct tpd_panel *panel, uint64_t *kept, struct tpd_error *error) {
+    for (uint32_t i = 0; i < work->chunk_count && panel->is_part; i++)
+        kept[i] = work->chunks[i].places[panel->first];
+    tpd_crew_run(work, work->chunk_count, fill, panel);
     for (uint32_t i = 0; i < work->chunk_count; i++) {
         struct tpd_chunk *chunk = &work->chunks[i];
-        if (work->panel.is_part)
-            chunk->places[c] = kept[i];
+        if (panel->is_part)
+            chunk->places[panel->first] = kept[i];
         if (chunk->status != TPD_OK) {
             if (error != NULL)
                 *error = chunk->error;
             return chunk->status;
         }
     }
-    work->task->fill_ns += tpd_clock_ns() - start_ns;
-    if (!work->panel.is_part && work->resumes)
-        work->resume = work->panel.end;
-    return take_ready(work, error);
+    return TPD_OK;
 }
 
 /* Of the last row, its line end: gone where the text had none, but for a line that would be nothing without it. */
@@ -159,13 +138,12 @@ static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t 
  * small ones leave no pages to be cleared and lie closer to the processor; too small ones read a few bytes here and there. */
 static uint64_t panel_size(const struct tpd_table_work *work, uint64_t all, uint64_t room) {
     const struct tpd_table_task *task = work->task;
-    uint64_t size = room < all ? room : all, want = work->rows * (task->threads > 1 ? RUN_BYTES : RUN_ALONE_BYTES);
+    uint64_t size = room < all ? room : all, want = work->rows * RUN_BYTES;
     if (size == 0 || task->panel_bytes == 0 || !tpd_table_is_wide(work) || work->window_bytes != 0)
         return size;
     if (want > all / PANELS_LEAST)
         return size;
     want = want > task->panel_bytes ? want : task->panel_bytes;
-    want = want / (task->threads > 1 ? 2 : 1);
     want = want > work->longest ? want : work->longest;
     return want < size ? want : size;
 }
@@ -198,15 +176,66 @@ static enum tpd_status flow_answer(struct tpd_table_work *work, struct tpd_error
         if (status == TPD_OK)
             status = tpd_table_flow(work, error);
         if (status == TPD_OK && !work->form.final_newline && !work->last_is_empty)
-            work->ready_bytes -= tpd_table_eol(work); /* as in last_line_cut() */
+            work->out_bytes -= tpd_table_eol(work); /* as in last_line_cut() */
         if (status == TPD_OK)
-            status = tpd_table_write(work, work->out, work->ready_bytes, error);
+            status = tpd_table_write(work, work->out, work->out_bytes, error);
         (void)munmap(memory, mapped);
         tpd_desk_clear(work->desks);
     }
     tpd_free(work->desks);
     work->task->passes = 1;
     work->task->fill_ns = tpd_clock_ns() - start_ns - work->task->write_ns;
+    return status;
+}
+
+/* One after another, some perhaps parts of rows; `left` bytes in all. */
+static enum tpd_status make_panels(struct tpd_table_work *work, const uint64_t *lengths, uint64_t size, uint64_t left,
+                                   uint64_t *kept, struct tpd_error *error) {
+    struct tpd_panel panel = {.out = work->out};
+    enum tpd_status status = TPD_OK;
+    for (uint64_t done = 0; panel.first < work->cols && status == TPD_OK;) {
+        uint64_t bytes = next_panel(work, lengths, size, done, &panel);
+        if (!panel.is_part)
+            place_rows(work, &panel, lengths);
+        bool is_over = !panel.is_part || panel.high == lengths[panel.first];
+        work->forgets = work->forgets_all && is_over && panel.end == work->cols;
+        status = fill_panel(work, &panel, kept, error);
+        work->task->passes += panel.first == 0 || !work->resumes || panel.is_part;
+        bytes = bytes < left ? bytes : left; /* a line end of two bytes may lie in two parts */
+        left -= bytes;
+        if (status == TPD_OK)
+            status = tpd_table_write(work, panel.out, bytes, error);
+        if (!panel.is_part && work->resumes)
+            panel.resume = panel.end;
+        done = is_over ? 0 : panel.high;
+        panel.first = is_over ? panel.end : panel.first;
+    }
+    return status;
+}
+
+/* Whole rows in each, by turns at the one place and at the other. */
+static enum tpd_status pipe_panels(struct tpd_table_work *work, const uint64_t *lengths, uint64_t size, uint64_t other,
+                                   uint64_t left, uint64_t *made, struct tpd_error *error) {
+    struct tpd_panel panel = {.out = work->out};
+    uint64_t count = 0;
+    for (; panel.first < work->cols; panel.first = panel.end, count++)
+        (void)next_panel(work, lengths, size, 0, &panel);
+    struct tpd_panel *panels = tpd_alloc((size_t)count * sizeof *panels);
+    if (panels == NULL)
+        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for %" PRIu64 " parts of the answer", count);
+    panel.first = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        panel.bytes = next_panel(work, lengths, size, 0, &panel);
+        panel.bytes = panel.bytes < left ? panel.bytes : left;
+        left -= panel.bytes;
+        place_rows(work, &panel, lengths);
+        panels[i] = panel;
+        panel.first = panel.resume = panel.end;
+        panel.out = i % 2 == 0 ? work->out + other : work->out;
+    }
+    work->task->passes = 1;
+    enum tpd_status status = tpd_table_pipe(work, panels, count, made, error);
+    tpd_free(panels);
     return status;
 }
 
@@ -231,14 +260,13 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
                                     " are allowed: raise --memory, or use fewer threads",
                                     work->cols, tables + least, task->memory_bytes);
     }
-    uint64_t size = panel_size(work, all, room);
-    bool is_double = task->threads > 1 && size < all && size <= room - size && tpd_table_is_wide(work);
+    const uint64_t size = panel_size(work, all, room), start_ns = tpd_clock_ns();
     work->resumes = size < all && tpd_table_is_wide(work);
+    const bool is_double = task->threads > 1 && work->resumes && size <= room - size && work->longest <= size;
+    const uint64_t other = is_double ? (size + TPD_TABLE_HUGE - 1) / TPD_TABLE_HUGE * TPD_TABLE_HUGE : 0;
     work->forgets_all = task->bytes >= FORGET_LEAST_BYTES && (size == all || !work->resumes);
     if (work->forgets_all) /* every part of the answer is touched by the first band: not both at once */
         tpd_window_forget(&work->whole, 0, task->bytes);
-    const uint64_t other =
-        is_double ? (size + TPD_TABLE_HUGE - 1) / TPD_TABLE_HUGE * TPD_TABLE_HUGE : 0; /* the second panel's place */
     unsigned char *memory = NULL;
     size_t mapped = 0;
     if (status == TPD_OK)
@@ -246,30 +274,12 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
     work->all_bytes = task->bytes * (1 + (size != 0 ? (all + size - 1) / size : 0));
     if (status == TPD_OK && work->base != 0)
         status = tpd_table_write(work, (const unsigned char *)"\xef\xbb\xbf", work->base, error);
-    uint64_t done = 0, left = status == TPD_OK ? all - last_line_cut(work, lengths) : 0;
-    unsigned char *const first = work->out;
-    for (work->panel.first = 0; work->panel.first < work->cols && status == TPD_OK;) {
-        uint64_t bytes = next_panel(work, lengths, size, done, &work->panel);
-        if (!work->panel.is_part)
-            place_rows(work, lengths);
-        bool is_over = !work->panel.is_part || work->panel.high == lengths[work->panel.first];
-        work->forgets = work->forgets_all && is_over && work->panel.end == work->cols;
-        status = fill_panel(work, kept, error);
-        task->passes += work->panel.first == 0 || !work->resumes || work->panel.is_part;
-        bytes = bytes < left ? bytes : left; /* a line end of two bytes may lie in two parts */
-        left -= bytes;
-        if (status == TPD_OK && is_double) {
-            work->ready = work->out;
-            work->ready_bytes = bytes;
-            work->out = work->out == first ? first + other : first;
-        } else if (status == TPD_OK) {
-            status = tpd_table_write(work, work->out, bytes, error);
-        }
-        done = is_over ? 0 : work->panel.high;
-        work->panel.first = is_over ? work->panel.end : work->panel.first;
+    if (status == TPD_OK) {
+        const uint64_t left = all - last_line_cut(work, lengths);
+        status = is_double ? pipe_panels(work, lengths, size, other, left, kept, error)
+                           : make_panels(work, lengths, size, left, kept, error);
     }
-    if (status == TPD_OK && work->ready != NULL)
-        status = tpd_table_write(work, work->ready, work->ready_bytes, error);
+    task->fill_ns = tpd_clock_ns() - start_ns - (is_double ? 0 : task->write_ns);
     if (memory != NULL)
         (void)munmap(memory, mapped);
     for (uint32_t i = 0; i < task->threads && work->desks != NULL; i++)

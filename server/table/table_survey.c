@@ -183,7 +183,8 @@ static void read_chunk(struct tpd_table_work *work, struct tpd_chunk *chunk) {
     tpd_cell_batch_fini(&r.batch);
 }
 
-static void guess_and_read(struct tpd_table_work *work, uint32_t index) {
+static void guess_and_read(struct tpd_table_work *work, void *self, uint32_t index) {
+    (void)self;
     struct tpd_chunk *chunk = &work->chunks[index];
     chunk->rows = chunk->cols = 0;
     chunk->start = work->base;
@@ -293,12 +294,12 @@ enum tpd_status tpd_table_survey(struct tpd_table_work *work, struct tpd_error *
     if (status == TPD_OK)
         status = cut(work, error);
     if (status == TPD_OK && work->pad) {
-        tpd_crew_run(work, work->chunk_count, guess_and_read);
+        tpd_crew_run(work, work->chunk_count, guess_and_read, NULL);
         status = join_chunks(work, error);
     }
     if (status == TPD_OK && may_flow(work)) {
         work->flows = true;
-        tpd_crew_run(work, work->chunk_count, guess_and_read);
+        tpd_crew_run(work, work->chunk_count, guess_and_read, NULL);
         status = join_chunks(work, error);
         work->flows = work->rows <= TPD_TABLE_STRIP_ROWS; /* else the first row was longer than others */
         if (!work->flows)
@@ -314,6 +315,6 @@ enum tpd_status tpd_table_survey(struct tpd_table_work *work, struct tpd_error *
     }
     if (status != TPD_OK)
         return status;
-    tpd_crew_run(work, work->chunk_count, guess_and_read);
+    tpd_crew_run(work, work->chunk_count, guess_and_read, NULL);
     return join_chunks(work, error);
 }
