@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Tables of text against datamash, Polars and pandas, on the same files, in turn; writes bench/RESULTS.md.
+"""Tables of text against datamash, Polars and pandas, on the same files; writes bench/RESULTS.md.
 
     tests/bench/bench_text.py BUILD [--write] [--python PYTHON] [--repeats N] [--small] [--folder DIR]
 
-PYTHON has polars and pandas (this one by default; what it lacks is left out). Wall time and processor time (user and system) are the
-medians of N runs in turn (half as many for the large files) behind one that is not counted, memory is the largest of them, by the kernel's account of each process. Every answer is compared with
-datamash's. --small leaves out the files of 180 MB and more.
+PYTHON has polars and pandas (this one by default; what it lacks is left out). Every command alike runs several times back to back, the first
+time not counted, then the next command; all of that twice, and the runs of both rounds make the medians. So no command pays for the memory
+that another gave back to a virtual machine's host, or wins by what another left warm. Its answer is a new file each time, in the folder of
+the text: the default one for temporary files, or DIR. Wall time, processor time (user and system) and the largest memory are the kernel's
+account of each process. Every answer is compared with datamash's. --repeats is how often each command counts in a round: half of that for
+the large files. --small leaves out the files of 180 MB and more.
 """
 import argparse
 import datetime
@@ -81,14 +84,15 @@ class Medians:
         return statistics.median(r[0] for r in runs), statistics.median(r[1] for r in runs), max(r[2] for r in runs)
 
 
-def in_turn(commands, repeats):
-    """The first turn is not counted: a virtual machine gets memory from its host when it first touches it, which took a second here."""
+def back_to_back(commands, repeats, rounds=2):
+    """Each command repeats + 1 times, the first not counted, then the next one."""
     medians = Medians()
-    for turn in range(repeats + 1):
+    for _ in range(rounds):
         for name, (command, stdin, stdout) in commands.items():
-            run = measure(command, stdin, stdout)
-            if turn != 0:
-                medians.add(name, run)
+            for turn in range(repeats + 1):
+                run = measure(command, stdin, stdout)
+                if turn != 0:
+                    medians.add(name, run)
     return medians
 
 
@@ -164,7 +168,7 @@ def main():
                 commands["polars"] = ([options.python, "-c", POLARS, table, out["polars"]], None, out["polars"])
             if pandas and wide <= 2000 and high <= 2000:
                 commands["pandas"] = ([options.python, "-c", PANDAS, table, out["pandas"]], None, out["pandas"])
-            medians = in_turn(commands, options.repeats if high * wide <= 4000000 else max(1, (options.repeats + 1) // 2))
+            medians = back_to_back(commands, options.repeats if high * wide <= 4000000 else max(1, (options.repeats + 1) // 2))
             right = digest(out["datamash"])
             for other in ("one", "all"):
                 if digest(out[other]) != right:
@@ -189,8 +193,8 @@ def main():
                 say("JSON 36 MB over HTTP, one core, scan to last byte", f"{rate:.0f} MB/s", "-", "-", ">= 400 MB/s", rate >= 400)
                 quoted = os.path.join(folder, "q.tsv")
                 make(quoted, high, wide, quotes=True)
-                pair = in_turn({"plain": ([binary, "run", table, "-o", out["one"], "--threads", "1"], None, out["one"]),
-                                "quoted": ([binary, "run", quoted, "-o", out["all"], "--threads", "1"], None, out["all"])}, 2 * options.repeats + 1)
+                pair = back_to_back({"plain": ([binary, "run", table, "-o", out["one"], "--threads", "1"], None, out["one"]),
+                                "quoted": ([binary, "run", quoted, "-o", out["all"], "--threads", "1"], None, out["all"])}, 2 * options.repeats)
                 speeds = [os.path.getsize(path) / pair.of(name)[0] / 1e6 for path, name in ((quoted, "quoted"), (table, "plain"))]
                 say("quotes round each cell, against none", f"{speeds[0]:.0f} MB/s", f"{speeds[1]:.0f} MB/s", f"{speeds[0] / speeds[1]:.2f} of its speed", ">= 0.5", speeds[0] / speeds[1] >= 0.5)
             os.unlink(table)
@@ -207,10 +211,11 @@ def main():
                 raise RuntimeError("the answer made in panels differs")
             free, bound = medians.of("free"), medians.of("bound")
             say(f"{os.path.getsize(table) / 1e9:.2f} GB TSV under `ulimit -v` of 600 MB", f"{seconds(bound)}, {bound[2]:.0f} MiB", seconds(free), f"{bound[0] / free[0]:.1f} x the unbounded time", "<= 6 x", bound[0] / free[0] <= 6)
+    filesystem = subprocess.run(["stat", "-f", "-c", "%T", options.folder or tempfile.gettempdir()], capture_output=True, text=True).stdout.strip()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=HERE).stdout.strip()
     model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
     lines = [MARK[0], "## Tables of text", "",
-             f"{model}, {cores} cores, Linux {platform.release()}, load {os.getloadavg()[1]:.1f} while it ran; commit {commit}; {datetime.date.today()}; medians of runs in turn, the first not counted, in brackets processor time. "
+             f"{model}, {cores} cores, Linux {platform.release()}, load {os.getloadavg()[1]:.1f} while it ran; commit {commit}; {datetime.date.today()}; each command several times back to back, the first not counted, twice over: medians, in brackets processor time; files on {filesystem}. "
              "Numbers of `%.6g`. Again: `tests/bench/bench_text.py BUILD --write`.", "",
              "| work | transposed | other | ratio | bar | |", "|---|---|---|---|---|---|"]
     lines += ["| " + " | ".join(row) + " |" for row in rows] + [MARK[1]]
