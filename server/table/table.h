@@ -3,7 +3,8 @@
  * Two readings of the text. The survey finds the shape and how many bytes each column has, chunk by chunk; so every cell's place
  * in the answer is known before one is moved. The second reading makes an index of each band of rows, has the CPU's back end
  * transpose it, and gathers the cells to their places. Where the answer is larger than the memory allowed, it is made in panels
- * of columns; each reads on where the one before stopped in a row, or, where rows are short, reads all of them again. Owns:
+ * of columns; each reads on where the one before stopped in a row, or, where rows are short, reads all of them again. A few long
+ * rows may be made into the answer without knowing the columns' lengths. Owns:
  * nothing beyond a call. Threads: makes and joins its own. Ceiling: memory_bytes for the answer's panel, windows and tables.
  */
 #ifndef TPD_TABLE_H
