@@ -138,7 +138,8 @@ static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t 
  * small ones leave no pages to be cleared and lie closer to the processor; too small ones read a few bytes here and there. */
 static uint64_t panel_size(const struct tpd_table_work *work, uint64_t all, uint64_t room) {
     const struct tpd_table_task *task = work->task;
-    uint64_t size = room < all ? room : all, want = work->rows * RUN_BYTES;
+    uint64_t size = room < all ? room : all,
+             want = work->rows * RUN_BYTES / (task->threads > 1 ? 2 : 1); /* there are two of them */
     if (size == 0 || task->panel_bytes == 0 || !tpd_table_is_wide(work) || work->window_bytes != 0)
         return size;
     if (want > all / PANELS_LEAST)
