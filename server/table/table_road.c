@@ -12,6 +12,7 @@ enum {
     FORGET_LEAST_BYTES = 64 << 20, /* of text: with less, the time to map it again is more than the memory is worth */
     PASSES_MOST = 10000,           /* more readings of the text would go on for days */
     RUN_BYTES = 2048,              /* of a row, that a panel reads at a time: less costs more than it saves */
+    RUN_IN_TURN_BYTES = 512,       /* the same of two panels that take turns: there more costs memory */
     PANELS_LEAST = 8,              /* where so many of them are not enough, the answer is made in one */
     FORM_BYTES = 1 << 20,          /* of the text, in which the first line's end is looked for */
     A_THREAD_BYTES = 2 << 20       /* batch, band, turned band, and a stack in use */
@@ -138,8 +139,7 @@ static uint64_t last_line_cut(const struct tpd_table_work *work, const uint64_t 
  * small ones leave no pages to be cleared and lie closer to the processor; too small ones read a few bytes here and there. */
 static uint64_t panel_size(const struct tpd_table_work *work, uint64_t all, uint64_t room) {
     const struct tpd_table_task *task = work->task;
-    uint64_t size = room < all ? room : all,
-             want = work->rows * RUN_BYTES / (task->threads > 1 ? 2 : 1); /* there are two of them */
+    uint64_t size = room < all ? room : all, want = work->rows * (task->threads > 1 ? RUN_IN_TURN_BYTES : RUN_BYTES);
     if (size == 0 || task->panel_bytes == 0 || !tpd_table_is_wide(work) || work->window_bytes != 0)
         return size;
     if (want > all / PANELS_LEAST)
