@@ -14,6 +14,7 @@ import argparse
 import datetime
 import hashlib
 import http.client
+import multiprocessing
 import os
 import pathlib
 import platform
@@ -189,7 +190,8 @@ def main():
                 most = max(one[2], every[2])
                 say("peak memory, 366 MB TSV", f"{most:.0f} MiB", "-", f"{most / size:.2f} x the input", "<= 2.5 x", most / size <= 2.5)
             if high == 2000:
-                rate = json_over_http(binary, folder, table, options.repeats) / 1e6
+                with multiprocessing.Pool(1) as apart:  # a process counts as its peak what its parent held when it was started
+                    rate = apart.apply(json_over_http, (binary, folder, table, options.repeats)) / 1e6
                 say("JSON 36 MB over HTTP, one core, scan to last byte", f"{rate:.0f} MB/s", "-", "-", ">= 400 MB/s", rate >= 400)
                 quoted = os.path.join(folder, "q.tsv")
                 make(quoted, high, wide, quotes=True)
