@@ -34,6 +34,6 @@ static void publish(void) {
     _mm_sfence();
 }
 
-const struct tpd_cpu_ops tpd_cpu_avx2 = {"avx2", 32, FILL_SIZES, leave, copy_lines, publish};
+const struct tpd_cpu_ops tpd_cpu_avx2 = {"avx2", 32, FILL_SIZES, leave, copy_lines, trade, publish};
 
 #endif

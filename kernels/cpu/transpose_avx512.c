@@ -62,6 +62,6 @@ static void publish(void) {
     _mm_sfence();
 }
 
-const struct tpd_cpu_ops tpd_cpu_avx512 = {"avx512", 64, FILL_SIZES, leave, copy_lines, publish};
+const struct tpd_cpu_ops tpd_cpu_avx512 = {"avx512", 64, FILL_SIZES, leave, copy_lines, trade, publish};
 
 #endif

@@ -76,6 +76,6 @@ INLINE void line_out(unsigned char *dst, const unsigned char *src, bool stream) 
 
 static void publish(void) {}
 
-const struct tpd_cpu_ops tpd_cpu_neon = {"neon", 16, FILL_SIZES, leave, copy_lines, publish};
+const struct tpd_cpu_ops tpd_cpu_neon = {"neon", 16, FILL_SIZES, leave, copy_lines, trade, publish};
 
 #endif
