@@ -37,7 +37,8 @@ INLINE void NET(micro)(size_t size, unsigned char *dst, size_t dst_pitch, const 
     const size_t v = 16 / size;
     const unsigned char *row[LANES];
     VECTOR a[16];
-    __asm__("" : "+r"(src_pitch)); /* or else the compiler keeps every row's place in memory, from one block to the next */
+    if (LANES * v > 16) /* or else the compiler keeps all the rows' places, in memory, from one block to the next */
+        __asm__("" : "+r"(src_pitch));
 #pragma GCC unroll 4
     for (size_t lane = 0; lane < LANES; lane++)
         row[lane] = src + (rows < LANES * v && lane * v >= rows ? rows - 1 : lane * v) * src_pitch;

@@ -32,13 +32,13 @@ static size_t up(size_t value, size_t step) {
 }
 
 struct cut {
-    size_t itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather;
+    size_t itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather, vector;
 };
 
 static const struct cut *cut_of(size_t itemsize) {
     static const struct cut cuts[] = {
-#define X(itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather) \
-    {itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather},
+#define X(itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather, vector) \
+    {itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather, vector},
 #include "kernels/cpu/plan.def"
 #undef X
     };
@@ -88,7 +88,8 @@ static void choose_strip(struct tpd_cpu_plan *plan, const struct cut *cut, size_
 static bool choose_gathered(struct tpd_cpu_plan *plan, size_t room) {
     const struct cut *cut = cut_of(plan->itemsize);
     const size_t size = plan->itemsize, run = plan->rows * size;
-    if (cut->gather == 0 || run <= NARROW_BYTES || ((run | (uintptr_t)plan->out) & (TPD_CPU_LINE - 1)) != 0)
+    if (cut->gather == 0 || plan->ops->vector_bytes < cut->vector || run <= NARROW_BYTES ||
+        ((run | (uintptr_t)plan->out) & (TPD_CPU_LINE - 1)) != 0)
         return false;
     const size_t stage_pitch = pitch_of(GATHERED_BYTES), step_cols = STAGE_BYTES / GATHERED_BYTES;
     const size_t rows = GATHERED_BYTES / size, staging = stage_pitch * step_cols + TPD_CPU_SLACK;

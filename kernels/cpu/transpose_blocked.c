@@ -5,8 +5,6 @@
  * stays with the worker from piece to piece, until tpd_cpu_finish().
  */
 #include <string.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 
 #include "kernels/cpu/cpu.h"
 #include "transposed/alloc.h"
@@ -241,7 +239,7 @@ void tpd_cpu_run(const struct tpd_cpu_plan *plan, struct tpd_cpu_worker *worker)
 /* Both tiles and the slack between them, on a line. */
 enum tpd_status tpd_cpu_worker_init(struct tpd_cpu_worker *worker, size_t tile_bytes, struct tpd_error *error) {
     memset(worker, 0, sizeof *worker);
-    worker->origin = aligned_alloc(2<<20, 2<<20); madvise(worker->origin,2<<20,14);
+    worker->origin = tpd_alloc(2 * tile_bytes + TPD_CPU_LINE);
     if (worker->origin == NULL)
         return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for the CPU's tiles (%zu bytes)", 2 * tile_bytes);
     worker->tile[0] = worker->origin + ((size_t) - (uintptr_t)worker->origin & (TPD_CPU_LINE - 1));

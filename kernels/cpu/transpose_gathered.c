@@ -22,12 +22,23 @@ struct gather {
     size_t every, due;   /* items turned for a run, and for the next one */
 };
 
+/* The prefetcher stays within a page. Where a row goes on in the next one, that one's first lines are asked for as the row
+ * begins. */
+static void ask_next_page(const unsigned char *row, size_t bytes) {
+    enum { PAGE = 4096, LINES = 4 };
+    const size_t left = PAGE - ((uintptr_t)row & (PAGE - 1));
+    for (size_t i = left; i < bytes && i < left + LINES * TPD_CPU_LINE; i += TPD_CPU_LINE)
+        __builtin_prefetch(row + i, 0, 2);
+}
+
 /* One run comes, while what waits in a stage leaves. */
 static void gather_run(const struct tpd_cpu_plan *plan, struct gather *gather, struct tpd_cpu_leaving *leaving) {
     const size_t r = gather->first + gather->r, bytes = least(plan->gather, gather->bytes - gather->at);
     const size_t whole = bytes & ~(size_t)(TPD_CPU_LINE - 1);
     unsigned char *dst = gather->dst + r * plan->pitch + gather->at;
     const unsigned char *src = gather->src + r * plan->cols * plan->itemsize + gather->at;
+    if (gather->at == 0)
+        ask_next_page(src, gather->bytes);
     plan->ops->trade(dst, src, whole, leaving);
     if (whole != bytes)
         memcpy(dst + whole, src + whole, bytes - whole);

@@ -116,16 +116,23 @@ START_TEST(many_blocks) {
 END_TEST
 
 /* Small items whose output rows begin on lines: blocks of every height and width, and a last one that is less. */
-static const struct tpd_matrix gathered[] = {{1088, 1500, 1, 1, 0}, {1280, 1024, 1, 1, 0}, {1088, 2081, 1, 1, 0},
-                                             {1088, 1030, 2, 1, 0}, {544, 513, 1, 2, 0},   {640, 1100, 1, 2, 0}};
+static const struct tpd_matrix gathered[] = {
+    {1088, 1500, 1, 1, 0}, {1280, 1024, 1, 1, 0}, {1088, 2081, 1, 1, 0}, {1088, 1030, 2, 1, 0}, {544, 513, 1, 2, 0},
+    {640, 1100, 1, 2, 0},  {1088, 4200, 1, 1, 0}, {544, 4113, 1, 2, 0},  {272, 2050, 1, 4, 0},  {304, 140, 3, 4, 0}};
 
 START_TEST(gathered_rows) {
     static const unsigned char in[TPD_CPU_LINE];
     _Alignas(TPD_CPU_LINE) static unsigned char out[TPD_CPU_LINE];
-    struct tpd_cpu_plan plan;
-    tpd_cpu_plan(&plan, &tpd_cpu_portable, &gathered[_i], in, out, &(struct tpd_cpu_limits){0, TPD_CPU_TILE_MOST});
-    ck_assert_uint_ne(plan.gather, 0);
-    prove_all(&gathered[_i], (size_t)_i * 3 % 7, 0);
+    const struct tpd_matrix *matrix = &gathered[_i];
+    for (size_t i = 0; i < sizeof every_ops / sizeof *every_ops; i++) {
+        const struct tpd_cpu_limits middle = {0, 144 * 1024};
+        struct tpd_cpu_plan plan;
+        tpd_cpu_plan(&plan, every_ops[i], matrix, in, out, &(struct tpd_cpu_limits){0, TPD_CPU_TILE_MOST});
+        ck_assert_int_eq(plan.gather != 0, matrix->itemsize < 4 || every_ops[i]->vector_bytes == TPD_CPU_LINE);
+        if (tpd_cpu_runs(every_ops[i]))
+            prove(every_ops[i], &middle, matrix, (size_t)_i % 5, 0);
+    }
+    prove_all(matrix, (size_t)_i * 3 % 7, 0);
 }
 END_TEST
 
