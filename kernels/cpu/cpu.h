@@ -49,6 +49,7 @@ struct tpd_cpu_ops {
     size_t vector_bytes; /* that one store of fill() writes */
     /* By log2 of the item size. Tile rows may lie back to back (dst_pitch == rows * itemsize). */
     void (*fill[TPD_CPU_WORDS])(const struct tpd_cpu_block *block);
+    void (*fill_odd)(const struct tpd_cpu_block *block); /* every other item size */
     /* About `bytes` of what waits go out, past the caches. */
     void (*leave)(struct tpd_cpu_waiting *waiting, size_t bytes);
     /* Copies bytes, a multiple of TPD_CPU_LINE, to a line boundary; stream: past the caches. */
@@ -68,7 +69,7 @@ extern const struct tpd_cpu_ops tpd_cpu_neon;
 bool tpd_cpu_runs(const struct tpd_cpu_ops *ops); /* this processor does */
 /* The best of them that it runs. */
 const struct tpd_cpu_ops *tpd_cpu_ops(void);
-/* fill() for every other item size. */
+/* fill() in plain C, for every item size that is no power of two up to 16. */
 void tpd_cpu_fill_any(const struct tpd_cpu_block *block);
 
 /* A block whose rows are in the cache, before they are transposed. */

@@ -43,7 +43,7 @@ static const struct cut *cut_of(size_t itemsize) {
 #undef X
     };
     const struct cut *cut = cuts;
-    while (cut->itemsize != itemsize && cut->itemsize != 0)
+    while (cut->itemsize < itemsize && cut->itemsize != 0)
         cut++;
     return cut;
 }
@@ -110,7 +110,7 @@ static bool choose_gathered(struct tpd_cpu_plan *plan, size_t room) {
 
 static void choose_block(struct tpd_cpu_plan *plan, size_t room) {
     const size_t size = plan->itemsize, run = plan->rows * size;
-    const size_t v = size < 16 ? 16 / size : 1; /* columns a vector takes; 5 bytes: 3, which is as good as any */
+    const size_t v = size == 3 ? 4 : size < 5 ? 16 / size : size < 9 ? 2 : 1; /* columns that a vector takes */
     const struct cut *cut = cut_of(size);
     plan->panels = run <= NARROW_BYTES || run <= room / plan->cols;
     if (plan->panels)
@@ -186,7 +186,7 @@ void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, cons
     }
     bool word = size <= 16 && (size & (size - 1)) == 0;
     plan->strategy = word ? "blocked" : "generic";
-    plan->fill = word ? plan->ops->fill[__builtin_ctzl(size)] : tpd_cpu_fill_any;
+    plan->fill = word ? plan->ops->fill[__builtin_ctzl(size)] : plan->ops->fill_odd;
     if (size > TPD_CPU_LINE && grain_of(size) * size > STAGED_MOST) {
         plan->piece = tpd_cpu_piece_straight;
         plan->block_rows = least(plan->rows, 16);

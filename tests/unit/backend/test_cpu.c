@@ -78,7 +78,7 @@ static void prove_all(const struct tpd_matrix *matrix, size_t misalign_in, size_
     }
 }
 
-static const uint32_t itemsizes[] = {1, 2, 4, 8, 16, 3, 12, 17, 24, 255, 257};
+static const uint32_t itemsizes[] = {1, 2, 4, 8, 16, 3, 5, 7, 12, 15, 17, 24, 255, 257};
 enum { ITEMSIZES = sizeof itemsizes / sizeof *itemsizes };
 
 START_TEST(every_residue) {
