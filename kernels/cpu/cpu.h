@@ -34,16 +34,29 @@ struct tpd_cpu_waiting {
     size_t run, at;      /* the next to go: run, and bytes of it that went */
 };
 
+/* Columns that wait in a stage: `runs` runs of `bytes` (whole lines), pitch apart, that belong pitch_out apart at out, on lines.
+ */
+struct tpd_cpu_leaving {
+    unsigned char *out;
+    const unsigned char *staged;
+    size_t pitch_out, pitch, bytes, runs;
+    size_t run; /* the next to go */
+};
+
 /* The inner loops, in the best form that this processor runs. */
 struct tpd_cpu_ops {
     const char *name;
     size_t vector_bytes; /* that one store of fill() writes */
     /* By log2 of the item size. Tile rows may lie back to back (dst_pitch == rows * itemsize). */
     void (*fill[TPD_CPU_WORDS])(const struct tpd_cpu_block *block);
+    void (*fill_odd)(const struct tpd_cpu_block *block); /* every other item size */
     /* About `bytes` of what waits go out, past the caches. */
     void (*leave)(struct tpd_cpu_waiting *waiting, size_t bytes);
     /* Copies bytes, a multiple of TPD_CPU_LINE, to a line boundary; stream: past the caches. */
     void (*lines)(unsigned char *dst, const unsigned char *src, size_t bytes, bool stream);
+    /* Copies bytes, a multiple of TPD_CPU_LINE, to a line boundary; for every two lines of them a run leaves, past the caches, as
+     * long as there is one. */
+    void (*trade)(unsigned char *dst, const unsigned char *src, size_t bytes, struct tpd_cpu_leaving *leaving);
     void (*publish)(void); /* streamed lines are visible to other threads afterwards */
 };
 
@@ -56,13 +69,15 @@ extern const struct tpd_cpu_ops tpd_cpu_neon;
 bool tpd_cpu_runs(const struct tpd_cpu_ops *ops); /* this processor does */
 /* The best of them that it runs. */
 const struct tpd_cpu_ops *tpd_cpu_ops(void);
-/* fill() for every other item size. */
+/* fill() in plain C, for every item size that is no power of two up to 16. */
 void tpd_cpu_fill_any(const struct tpd_cpu_block *block);
 
 /* A block whose rows are in the cache, before they are transposed. */
 struct tpd_cpu_gathered {
     unsigned char *rows_at, *out;
-    size_t rows, cols;
+    size_t rows, cols, turned;      /* turned: its items that are in a stage, or have left */
+    unsigned stage;                 /* the free one: behind that tile's rows */
+    struct tpd_cpu_leaving leaving; /* what is in the other */
 };
 
 /* What a thread has while it does pieces. */
@@ -91,7 +106,8 @@ struct tpd_cpu_plan {
     size_t overlap;     /* rows that complete a strip's last lines; 0 where no line is shared */
     size_t ahead;       /* bytes between what a step reads and what it asks for; 0: nothing is asked for */
     size_t gather;      /* bytes of a row copied at a time, where rows are gathered; else 0 */
-    size_t stage_pitch; /* there: of the staging area's rows */
+    size_t stage_pitch; /* there: of a stage's rows, step_cols of them */
+    size_t unit_cols;   /* there: columns transposed between two visits to what comes and what leaves */
     size_t tile_bytes;  /* that each of a worker's tiles must have; 0: none is needed */
     bool panels;        /* all rows of some columns leave the tile as one run */
     bool stream;
@@ -104,8 +120,8 @@ struct tpd_cpu_limits {
 };
 
 enum {
-    TPD_CPU_TILE_LEAST = 16 * 1024,
-    TPD_CPU_TILE_MOST = 384 * 1024,
+    TPD_CPU_TILE_LEAST = 24 * 1024,
+    TPD_CPU_TILE_MOST = 576 * 1024,
     /* Below, a matrix is done by the calling thread: waking another costs more than it saves; one core moves this much in some
      * 20 us. */
     TPD_CPU_ALONE_BYTES = 256 * 1024

@@ -35,14 +35,20 @@ INLINE void NET(network)(size_t size, VECTOR *a) {
 INLINE void NET(micro)(size_t size, unsigned char *dst, size_t dst_pitch, const unsigned char *src, size_t src_pitch, size_t rows,
                        size_t cols, const unsigned char *near_end) {
     const size_t v = 16 / size;
+    const unsigned char *row[LANES];
     VECTOR a[16];
+    if (LANES * v > 16) /* or else the compiler keeps all the rows' places, in memory, from one block to the next */
+        __asm__("" : "+r"(src_pitch));
+#pragma GCC unroll 4
+    for (size_t lane = 0; lane < LANES; lane++)
+        row[lane] = src + (rows < LANES * v && lane * v >= rows ? rows - 1 : lane * v) * src_pitch;
 #pragma GCC unroll 16
     for (size_t i = 0; i < v; i++) {
 #pragma GCC unroll 4
         for (size_t lane = 0; lane < LANES; lane++) {
-            const size_t r = i + lane * v;
-            const unsigned char *row = src + (rows < LANES * v && r >= rows ? rows - 1 : r) * src_pitch;
-            a[i] = NET(with_lane)(a[i], lane, near_end != NULL ? load_end(row, near_end) : load_part(row));
+            a[i] = NET(with_lane)(a[i], lane, near_end != NULL ? load_end(row[lane], near_end) : load_part(row[lane]));
+            if (rows >= LANES * v || i + lane * v + 1 < rows)
+                row[lane] += src_pitch;
         }
     }
     NET(network)(size, a);

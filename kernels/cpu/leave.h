@@ -50,3 +50,23 @@ static void copy_lines(unsigned char *dst, const unsigned char *src, size_t byte
     for (size_t i = 0; i < bytes; i += TPD_CPU_LINE)
         line_out(dst + i, src + i, stream);
 }
+
+static void trade(unsigned char *dst, const unsigned char *src, size_t bytes, struct tpd_cpu_leaving *leaving) {
+    enum { LINE = TPD_CPU_LINE };
+    const struct tpd_cpu_leaving now = *leaving;
+    size_t run = now.run;
+    for (size_t i = 0; i < bytes; i += 2 * LINE) {
+        line_out(dst + i, src + i, false);
+        if (i + LINE < bytes)
+            line_out(dst + i + LINE, src + i + LINE, false);
+        if (run == now.runs)
+            continue;
+        unsigned char *out = now.out + run * now.pitch_out;
+        const unsigned char *staged = now.staged + run * now.pitch;
+        line_out(out, staged, true);
+        if (now.bytes > LINE)
+            line_out(out + LINE, staged + LINE, true);
+        run++;
+    }
+    leaving->run = run;
+}

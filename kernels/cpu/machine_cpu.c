@@ -75,10 +75,11 @@ static size_t stream_from_bytes(void) {
     return third > 0 && (size_t)third < slices ? (size_t)third : slices;
 }
 
-/* Two tiles, and half as much again for the lines that are read ahead, are to fit in a core's own cache. */
+/* Two tiles, and as much again for what is read ahead and written, are to fit in a core's own cache. */
 static size_t tile_bytes(void) {
     long second = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    size_t bytes = second > 0 ? (size_t)second * 3 / 16 / TPD_CPU_LINE * TPD_CPU_LINE : TPD_CPU_TILE_MOST / 4;
+    size_t bytes =
+        second > 0 ? (size_t)second * 9 / 32 / TPD_CPU_LINE * TPD_CPU_LINE : TPD_CPU_TILE_MOST / 4 / TPD_CPU_LINE * TPD_CPU_LINE;
     if (bytes > TPD_CPU_TILE_MOST)
         return TPD_CPU_TILE_MOST;
     return bytes < TPD_CPU_TILE_LEAST ? TPD_CPU_TILE_LEAST : bytes;

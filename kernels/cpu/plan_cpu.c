@@ -13,7 +13,10 @@ enum {
     PANEL_BYTES = 16 * 1024, /* a tile of short output rows, unless one block needs more */
     TALL_BYTES = 64 * 1024,  /* a tile of short input rows */
     GATHERED_BYTES = 128,    /* of an output row that leave at once, where rows are gathered */
-    STAGE_BYTES = 16 * 1024, /* transposed at once there, in the nearest cache */
+    GATHERED_IN = 4096,      /* of an input row there: a page, which the prefetcher does not leave */
+    GATHERED_ROWS = 8,       /* of them in turns */
+    STAGE_BYTES = 4 * 1024,  /* transposed there before any of it leaves */
+    UNIT_COLS = 16,          /* transposed there in one go, a line of each: 1 KiB */
     STAGED_MOST = 4096       /* bytes of whole lines of items up to which the tile pays */
 };
 
@@ -29,18 +32,18 @@ static size_t up(size_t value, size_t step) {
 }
 
 struct cut {
-    size_t itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather;
+    size_t itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather, vector;
 };
 
 static const struct cut *cut_of(size_t itemsize) {
     static const struct cut cuts[] = {
-#define X(itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather) \
-    {itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather},
+#define X(itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather, vector) \
+    {itemsize, in_bytes, out_bytes, step_rows, step_bytes, gather, vector},
 #include "kernels/cpu/plan.def"
 #undef X
     };
     const struct cut *cut = cuts;
-    while (cut->itemsize != itemsize && cut->itemsize != 0)
+    while (cut->itemsize < itemsize && cut->itemsize != 0)
         cut++;
     return cut;
 }
@@ -85,18 +88,20 @@ static void choose_strip(struct tpd_cpu_plan *plan, const struct cut *cut, size_
 static bool choose_gathered(struct tpd_cpu_plan *plan, size_t room) {
     const struct cut *cut = cut_of(plan->itemsize);
     const size_t size = plan->itemsize, run = plan->rows * size;
-    if (cut->gather == 0 || run <= NARROW_BYTES || ((run | (uintptr_t)plan->out) & (TPD_CPU_LINE - 1)) != 0)
+    if (cut->gather == 0 || plan->ops->vector_bytes < cut->vector || run <= NARROW_BYTES ||
+        ((run | (uintptr_t)plan->out) & (TPD_CPU_LINE - 1)) != 0)
         return false;
     const size_t stage_pitch = pitch_of(GATHERED_BYTES), step_cols = STAGE_BYTES / GATHERED_BYTES;
-    const size_t rows = GATHERED_BYTES / size, staging = stage_pitch * step_cols;
+    const size_t rows = GATHERED_BYTES / size, staging = stage_pitch * step_cols + TPD_CPU_SLACK;
     if (room < staging + rows * pitch_of(cut->gather) || plan->cols * size < cut->gather)
         return false;
     plan->gather = cut->gather;
     plan->stage_pitch = stage_pitch;
     plan->step_cols = step_cols;
-    plan->step_rows = cut->step_rows;
+    plan->unit_cols = UNIT_COLS;
+    plan->step_rows = GATHERED_ROWS;
     plan->block_rows = rows;
-    plan->block_cols = least(plan->cols, cut->in_bytes / size);
+    plan->block_cols = least(plan->cols, GATHERED_IN / size);
     while (rows * pitch_of(plan->block_cols * size) + staging > room)
         plan->block_cols /= 2;
     plan->pitch = pitch_of(plan->block_cols * size);
@@ -105,7 +110,7 @@ static bool choose_gathered(struct tpd_cpu_plan *plan, size_t room) {
 
 static void choose_block(struct tpd_cpu_plan *plan, size_t room) {
     const size_t size = plan->itemsize, run = plan->rows * size;
-    const size_t v = size < 16 ? 16 / size : 1; /* columns a vector takes; 5 bytes: 3, which is as good as any */
+    const size_t v = size == 3 ? 4 : size < 5 ? 16 / size : size < 9 ? 2 : 1; /* columns that a vector takes */
     const struct cut *cut = cut_of(size);
     plan->panels = run <= NARROW_BYTES || run <= room / plan->cols;
     if (plan->panels)
@@ -181,7 +186,7 @@ void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, cons
     }
     bool word = size <= 16 && (size & (size - 1)) == 0;
     plan->strategy = word ? "blocked" : "generic";
-    plan->fill = word ? plan->ops->fill[__builtin_ctzl(size)] : tpd_cpu_fill_any;
+    plan->fill = word ? plan->ops->fill[__builtin_ctzl(size)] : plan->ops->fill_odd;
     if (size > TPD_CPU_LINE && grain_of(size) * size > STAGED_MOST) {
         plan->piece = tpd_cpu_piece_straight;
         plan->block_rows = least(plan->rows, 16);
@@ -192,11 +197,14 @@ void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, cons
         plan->block_rows = plan->rows;
         plan->block_cols = least(plan->cols, direct_cols(plan));
     } else {
-        const size_t room = limits->tile_bytes - TPD_CPU_LINE - TPD_CPU_SLACK;
         plan->tile_bytes = limits->tile_bytes;
-        plan->piece = choose_gathered(plan, room) ? tpd_cpu_piece_gathered : tpd_cpu_piece_staged;
-        if (plan->gather == 0)
-            choose_block(plan, room);
+        if (choose_gathered(plan, plan->tile_bytes)) {
+            plan->piece = tpd_cpu_piece_gathered;
+        } else { /* what is read and transposed at once has more in flight: less of the cache is left */
+            plan->tile_bytes = limits->tile_bytes / 3 * 2 & ~(size_t)(TPD_CPU_LINE - 1);
+            plan->piece = tpd_cpu_piece_staged;
+            choose_block(plan, plan->tile_bytes - TPD_CPU_LINE - TPD_CPU_SLACK);
+        }
     }
     choose_pieces(plan);
 }

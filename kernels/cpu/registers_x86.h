@@ -37,6 +37,10 @@ INLINE void store_part(unsigned char *dst, __m128i part) {
     _mm_storeu_si128((__m128i *)(void *)dst, part);
 }
 
+INLINE void store_half(unsigned char *dst, __m128i part) {
+    _mm_storel_epi64((__m128i *)(void *)dst, part);
+}
+
 INLINE __m128i shuffle(__m128i part, __m128i places) {
     return _mm_shuffle_epi8(part, places);
 }

@@ -16,6 +16,8 @@ INLINE void fill(const struct tpd_cpu_block *block, size_t size) {
 
 #include "kernels/cpu/fill_sizes.h"
 
+#include "kernels/cpu/fill_odd.h"
+
 INLINE void line_out(unsigned char *dst, const unsigned char *src, bool stream) {
     const __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)src);
     const __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(src + 32));
@@ -34,6 +36,6 @@ static void publish(void) {
     _mm_sfence();
 }
 
-const struct tpd_cpu_ops tpd_cpu_avx2 = {"avx2", 32, FILL_SIZES, leave, copy_lines, publish};
+const struct tpd_cpu_ops tpd_cpu_avx2 = {"avx2", 32, FILL_SIZES, fill_odd, leave, copy_lines, trade, publish};
 
 #endif

@@ -48,6 +48,8 @@ INLINE void fill(const struct tpd_cpu_block *block, size_t size) {
 
 #include "kernels/cpu/fill_sizes.h"
 
+#include "kernels/cpu/fill_odd.h"
+
 INLINE void line_out(unsigned char *dst, const unsigned char *src, bool stream) {
     const __m512i line = _mm512_loadu_si512(src);
     if (stream)
@@ -62,6 +64,6 @@ static void publish(void) {
     _mm_sfence();
 }
 
-const struct tpd_cpu_ops tpd_cpu_avx512 = {"avx512", 64, FILL_SIZES, leave, copy_lines, publish};
+const struct tpd_cpu_ops tpd_cpu_avx512 = {"avx512", 64, FILL_SIZES, fill_odd, leave, copy_lines, trade, publish};
 
 #endif

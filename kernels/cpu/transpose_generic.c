@@ -53,4 +53,4 @@ INLINE void line_out(unsigned char *dst, const unsigned char *src, bool stream) 
 
 static void publish(void) {}
 
-const struct tpd_cpu_ops tpd_cpu_portable = {"portable", 16, FILL_SIZES, leave, copy_lines, publish};
+const struct tpd_cpu_ops tpd_cpu_portable = {"portable", 16, FILL_SIZES, tpd_cpu_fill_any, leave, copy_lines, trade, publish};

@@ -43,6 +43,10 @@ INLINE void store_part(unsigned char *dst, uint8x16_t part) {
     vst1q_u8(dst, part);
 }
 
+INLINE void store_half(unsigned char *dst, uint8x16_t part) {
+    vst1_u8(dst, vget_low_u8(part));
+}
+
 INLINE uint8x16_t shuffle(uint8x16_t part, uint8x16_t places) {
     return vqtbl1q_u8(part, places);
 }
@@ -57,6 +61,8 @@ INLINE void fill(const struct tpd_cpu_block *block, size_t size) {
 }
 
 #include "kernels/cpu/fill_sizes.h"
+
+#include "kernels/cpu/fill_odd.h"
 
 /* Pairs stored with a hint that nobody reads them soon. Compilers have no common name for it; order among threads is that of
  * any other store, so there is nothing to publish. */
@@ -76,6 +82,6 @@ INLINE void line_out(unsigned char *dst, const unsigned char *src, bool stream) 
 
 static void publish(void) {}
 
-const struct tpd_cpu_ops tpd_cpu_neon = {"neon", 16, FILL_SIZES, leave, copy_lines, publish};
+const struct tpd_cpu_ops tpd_cpu_neon = {"neon", 16, FILL_SIZES, fill_odd, leave, copy_lines, trade, publish};
 
 #endif

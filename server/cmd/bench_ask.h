@@ -49,6 +49,9 @@ enum tpd_status tpd_bench_ask_device(struct tpd_bench_ask *ask, const char *text
 enum tpd_status tpd_bench_ask_threads(struct tpd_bench_ask *ask, const char *text, struct tpd_error *error) TPD_CHECKED;
 /* Puts the defaults where nothing was given: the grid, five item sizes, auto, the first back end that is here is left open. */
 void tpd_bench_ask_complete(struct tpd_bench_ask *ask);
+/* All of the command line, and the defaults (bench_options.c). argv[0] is the command's own name. Fails as those above, and with
+ * TPD_BAD_PARAMETER for more rows than are measured. */
+enum tpd_status tpd_bench_ask_read(struct tpd_bench_ask *ask, int argc, char **argv, struct tpd_error *error) TPD_CHECKED;
 
 /* "8191x8193", "32x32x10000" */
 void tpd_bench_shape_print(const struct tpd_bench_shape *shape, char text[TPD_BENCH_SHAPE_BYTES]);

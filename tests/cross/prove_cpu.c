@@ -51,7 +51,7 @@ static void prove_all(const struct tpd_cpu_ops *ops, struct tpd_matrix matrix, s
 }
 
 int main(void) {
-    static const uint32_t sizes[] = {1, 2, 4, 8, 16, 3, 12, 24};
+    static const uint32_t sizes[] = {1, 2, 4, 8, 16, 3, 5, 7, 12, 15, 24};
     const struct tpd_cpu_ops *const list[] = {tpd_cpu_ops(), &tpd_cpu_portable};
     uint64_t word = 88172645463325252u;
     for (size_t i = 0; i < sizeof in; i++) {

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "harness.h"
 #include "kernels/cuda/cuda_status.h"
@@ -12,12 +11,6 @@
 
 struct fake_cuda_state fake = {.lock = PTHREAD_MUTEX_INITIALIZER};
 __thread int fake_cuda_thread_device = -1;
-
-static void mistake(const char *what) {
-    fake.mistakes++;
-    if (fake.mistake[0] == '\0')
-        (void)snprintf(fake.mistake, sizeof fake.mistake, "%s", what);
-}
 
 /* Every counted call begins here, with the lock held after it; 0: go on. */
 static int enter(void) {
@@ -44,109 +37,12 @@ static int leave(int code) {
 
 static int needs_device(int code) {
     if (code == 0 && fake_cuda_thread_device != 0)
-        mistake("a call from a thread that did not choose the device");
+        fake_mistake("a call from a thread that did not choose the device");
     return code;
 }
 
-static struct handle *make(enum kind kind) {
-    for (int i = 0; i < HANDLES; i++)
-        if (fake.handle[i].kind == NONE) {
-            memset(&fake.handle[i], 0, sizeof fake.handle[i]);
-            fake.handle[i].kind = kind;
-            return &fake.handle[i];
-        }
-    abort();
-}
-
-static bool is(const void *pointer, enum kind kind) {
-    const struct handle *handle = pointer;
-    return handle >= fake.handle && handle < fake.handle + HANDLES && handle->kind == kind;
-}
-
-/* Page-locked host memory is what kernels reach as well, and copies' device side is not. */
-static bool lies_in(enum kind kind, const void *pointer, uint64_t bytes) {
-    const unsigned char *at = pointer;
-    for (int i = 0; i < HANDLES; i++) {
-        const struct handle *handle = &fake.handle[i];
-        if (handle->kind == kind && at >= handle->memory && at < handle->memory + handle->bytes)
-            return bytes <= (uint64_t)(handle->memory + handle->bytes - at);
-    }
-    return false;
-}
-
 static bool on_device(const void *pointer, uint64_t bytes) {
-    return lies_in(MEMORY, pointer, bytes);
-}
-
-/* Only as far as that event (NULL: to the end): whoever waits for too little sees work undone. What the stream itself waits
- * for is done first, in its own stream. */
-static void perform(struct handle *stream, const struct handle *until) {
-    if (stream->working) {
-        mistake("streams wait for each other in a circle");
-        return;
-    }
-    stream->working = true;
-    uint32_t done = 0;
-    while (done < stream->queued && (until == NULL || !until->reached)) {
-        struct operation *operation = &stream->queue[done++];
-        const struct tpd_cuda_rows *rows = &operation->rows;
-        switch (operation->verb) {
-        case COPY:
-            for (uint64_t i = 0; i < rows->rows; i++)
-                memcpy((unsigned char *)rows->to + i * rows->to_pitch, (const unsigned char *)rows->from + i * rows->from_pitch,
-                       rows->row_bytes);
-            break;
-        case LAUNCH:
-            if (fake.price != NULL) {
-                stream->clock_ns += fake.price(&operation->plan);
-                break;
-            }
-            tpd_transpose_ref(&operation->plan.matrix, rows->from, rows->to);
-            if (fake.loses_item)
-                ((unsigned char *)rows->to)[0] ^= 1;
-            break;
-        case CALL:
-            operation->call.act(&operation->call);
-            break;
-        case RECORD:
-            operation->event->clock_ns = stream->clock_ns;
-            operation->event->reached = true;
-            break;
-        case AWAIT:
-            if (!operation->event->reached && operation->event->stream != NULL)
-                perform(operation->event->stream, operation->event);
-            break;
-        }
-    }
-    stream->queued -= done;
-    memmove(stream->queue, stream->queue + done, stream->queued * sizeof stream->queue[0]);
-    stream->working = false;
-}
-
-/* Lets other threads in while the device "works", as a real wait does. */
-static void wait_for(struct handle *stream, const struct handle *until) {
-    fake.waiting++;
-    if (fake.waiting > fake.most_waiting)
-        fake.most_waiting = fake.waiting;
-    if (fake.slow_ms != 0 && stream->queued > 1) {
-        struct timespec time = {fake.slow_ms / 1000, (long)(fake.slow_ms % 1000) * 1000000};
-        (void)pthread_mutex_unlock(&fake.lock);
-        (void)nanosleep(&time, NULL);
-        (void)pthread_mutex_lock(&fake.lock);
-    }
-    fake.waiting--;
-    if (fake.dead == 0)
-        perform(stream, until);
-}
-
-static int enqueue(void *stream, struct operation operation) {
-    struct handle *handle = stream;
-    if (!is(stream, STREAM) || handle->queued == OPERATIONS) {
-        mistake("work for something that is no stream");
-        return 400;
-    }
-    handle->queue[handle->queued++] = operation;
-    return 0;
+    return fake_lies_in(MEMORY, pointer, bytes);
 }
 
 static int device_count(int *count) {
@@ -206,7 +102,7 @@ static int memory_info(uint64_t *free_bytes, uint64_t *total_bytes) {
 static int allocate(void **memory, uint64_t bytes, enum kind kind) {
     int code = needs_device(enter());
     if (code == 0) {
-        struct handle *handle = make(kind);
+        struct handle *handle = fake_make(kind);
         handle->memory = malloc(bytes);
         handle->bytes = bytes;
         if (handle->memory == NULL)
@@ -232,13 +128,13 @@ static int give_back(const void *pointer, enum kind kind) {
         if (handle->kind != kind || (kind <= HOST ? (void *)handle->memory : (void *)handle) != pointer)
             continue;
         if (kind == STREAM && handle->queued != 0)
-            mistake("a stream was destroyed with work in it");
+            fake_mistake("a stream was destroyed with work in it");
         free(handle->memory);
         free(handle->queue);
         memset(handle, 0, sizeof *handle);
         return leave(code);
     }
-    mistake("something unknown was given back");
+    fake_mistake("something unknown was given back");
     return leave(code);
 }
 
@@ -258,7 +154,7 @@ static int event_destroy(void *event) {
 static int stream_create(void **stream) {
     int code = needs_device(enter());
     if (code == 0) {
-        struct handle *handle = make(STREAM);
+        struct handle *handle = fake_make(STREAM);
         handle->queue = calloc(OPERATIONS, sizeof *handle->queue);
         if (handle->queue == NULL)
             abort();
@@ -270,17 +166,17 @@ static int stream_create(void **stream) {
 static int event_create(void **event) {
     int code = needs_device(enter());
     if (code == 0)
-        *event = make(EVENT);
+        *event = fake_make(EVENT);
     return leave(code);
 }
 
 static int stream_wait(void *stream) {
     int code = enter();
     if (code == 0) {
-        if (is(stream, STREAM))
-            wait_for(stream, NULL);
+        if (fake_is(stream, STREAM))
+            fake_wait_for(stream, NULL);
         else
-            mistake("a wait for something that is no stream");
+            fake_mistake("a wait for something that is no stream");
         code = fake.dead;
     }
     return leave(code);
@@ -289,14 +185,14 @@ static int stream_wait(void *stream) {
 static int event_record(void *event, void *stream) {
     int code = enter();
     struct handle *handle = event;
-    if (code == 0 && !is(event, EVENT)) {
-        mistake("something that is no event was recorded");
+    if (code == 0 && !fake_is(event, EVENT)) {
+        fake_mistake("something that is no event was recorded");
     } else if (code == 0) {
         if (handle->stream != NULL && !handle->reached)
-            mistake("an event was recorded again before anybody saw it reached");
+            fake_mistake("an event was recorded again before anybody saw it reached");
         handle->stream = stream;
         handle->reached = false;
-        code = enqueue(stream, (struct operation){.verb = RECORD, .event = handle});
+        code = fake_enqueue(stream, (struct operation){.verb = RECORD, .event = handle});
     }
     return leave(code);
 }
@@ -304,11 +200,11 @@ static int event_record(void *event, void *stream) {
 static int event_wait(void *event) {
     int code = enter();
     struct handle *handle = event;
-    if (code == 0 && !is(event, EVENT)) {
-        mistake("a wait for something that is no event");
+    if (code == 0 && !fake_is(event, EVENT)) {
+        fake_mistake("a wait for something that is no event");
     } else if (code == 0) {
         if (handle->stream != NULL)
-            wait_for(handle->stream, handle);
+            fake_wait_for(handle->stream, handle);
         code = fake.dead;
     }
     return leave(code);
@@ -318,11 +214,11 @@ static int event_wait(void *event) {
 static int event_query(void *event) {
     int code = enter();
     struct handle *handle = event;
-    if (code == 0 && !is(event, EVENT)) {
-        mistake("a question for something that is no event");
+    if (code == 0 && !fake_is(event, EVENT)) {
+        fake_mistake("a question for something that is no event");
     } else if (code == 0 && handle->stream != NULL) {
         if (fake.slow_ms == 0)
-            perform(handle->stream, handle);
+            fake_perform(handle->stream, handle);
         code = handle->reached ? 0 : TPD_CUDA_NOT_READY;
     }
     return leave(code);
@@ -332,24 +228,25 @@ static int rows_launch(const struct tpd_cuda_rows *rows, void *stream) {
     int code = needs_device(enter());
     const bool inside = code == 0 && on_device(rows->to, rows->row_bytes) && on_device(rows->from, rows->row_bytes);
     if (code == 0 && !fake.maps_host && !inside)
-        mistake("a kernel that copies rows of memory that it can't reach");
+        fake_mistake("a kernel that copies rows of memory that it can't reach");
     else if (code == 0)
-        code = enqueue(stream, (struct operation){.verb = COPY, .rows = *rows});
+        code = fake_enqueue(stream, (struct operation){.verb = COPY, .rows = *rows});
     return leave(code);
 }
 
 static int stream_await(void *stream, void *event) {
     int code = enter();
-    if (code == 0 && (!is(event, EVENT) || ((struct handle *)event)->stream == NULL))
-        mistake("a stream that awaits something that was never recorded");
+    if (code == 0 && (!fake_is(event, EVENT) || ((struct handle *)event)->stream == NULL))
+        fake_mistake("a stream that awaits something that was never recorded");
     else if (code == 0)
-        code = enqueue(stream, (struct operation){.verb = AWAIT, .event = event});
+        code = fake_enqueue(stream, (struct operation){.verb = AWAIT, .event = event});
     return leave(code);
 }
 
 static int event_elapsed(float *milliseconds, void *from, void *to) {
     int code = enter();
-    if (code == 0 && is(from, EVENT) && is(to, EVENT) && ((struct handle *)from)->reached && ((struct handle *)to)->reached)
+    if (code == 0 && fake_is(from, EVENT) && fake_is(to, EVENT) && ((struct handle *)from)->reached &&
+        ((struct handle *)to)->reached)
         *milliseconds =
             fake.price == NULL ? 0.25f : (float)(((struct handle *)to)->clock_ns - ((struct handle *)from)->clock_ns) * 1e-6f;
     else if (code == 0)
@@ -366,9 +263,9 @@ static int copy(const struct tpd_cuda_rows *rows, const void *device, uint64_t p
     int code = needs_device(enter());
     if (code == 0 && (rows->rows == 0 || rows->row_bytes == 0 || rows->row_bytes > rows->to_pitch ||
                       rows->row_bytes > rows->from_pitch || !on_device(device, reach(pitch, rows))))
-        mistake("a copy out of device memory's bounds");
+        fake_mistake("a copy out of device memory's bounds");
     else if (code == 0)
-        code = enqueue(stream, (struct operation){.verb = COPY, .rows = *rows});
+        code = fake_enqueue(stream, (struct operation){.verb = COPY, .rows = *rows});
     return leave(code);
 }
 
@@ -388,9 +285,9 @@ static int copy_out(void *host, const void *device, uint64_t bytes, void *stream
 int fake_cuda_call(const struct fake_call *call, void *stream) {
     int code = needs_device(enter());
     if (code == 0 && (!on_device(call->to, call->bytes) || (call->from != NULL && !on_device(call->from, call->bytes))))
-        mistake("a measurement out of device memory's bounds");
+        fake_mistake("a measurement out of device memory's bounds");
     else if (code == 0)
-        code = enqueue(stream, (struct operation){.verb = CALL, .call = *call});
+        code = fake_enqueue(stream, (struct operation){.verb = CALL, .call = *call});
     return leave(code);
 }
 
@@ -404,10 +301,10 @@ static int kernel_launch(const struct tpd_plan *plan, const void *in, void *out,
     uint64_t bytes = 0;
     if (code == 0 &&
         (tpd_matrix_bytes(&plan->matrix, &bytes, NULL) != TPD_OK || bytes == 0 ||
-         !(on_device(in, bytes) || lies_in(HOST, in, bytes)) || !(on_device(out, bytes) || lies_in(HOST, out, bytes))))
-        mistake("a kernel out of device memory's bounds");
+         !(on_device(in, bytes) || fake_lies_in(HOST, in, bytes)) || !(on_device(out, bytes) || fake_lies_in(HOST, out, bytes))))
+        fake_mistake("a kernel out of device memory's bounds");
     else if (code == 0)
-        code = enqueue(stream, (struct operation){.verb = LAUNCH, .rows = {.to = out, .from = in}, .plan = *plan});
+        code = fake_enqueue(stream, (struct operation){.verb = LAUNCH, .rows = {.to = out, .from = in}, .plan = *plan});
     return leave(code);
 }
 

@@ -1,4 +1,4 @@
-/* fake_cuda_state.h -- what the fake GPU is made of; for its own two files alone. */
+/* fake_cuda_state.h -- what the fake GPU is made of; for its own three files alone. */
 #ifndef TPD_FAKE_CUDA_STATE_H
 #define TPD_FAKE_CUDA_STATE_H
 
@@ -25,7 +25,7 @@ struct handle {
     uint64_t bytes;
     struct operation *queue; /* a stream's */
     uint32_t queued;
-    bool working;          /* in perform(): a circle of waits would never end */
+    bool working;          /* in fake_perform(): a circle of waits would never end */
     struct handle *stream; /* where an event was recorded last */
     bool reached;
     uint64_t clock_ns; /* of a stream, by what kernels cost; of an event, when it was reached */
@@ -44,5 +44,14 @@ struct fake_cuda_state {
 };
 extern struct fake_cuda_state fake;
 extern __thread int fake_cuda_thread_device; /* as CUDA keeps it: -1 until the thread chose one */
+
+/* fake_cuda_work.c; every one with the lock held. */
+void fake_mistake(const char *what); /* one more; the first is kept in words */
+struct handle *fake_make(enum kind kind);
+bool fake_is(const void *pointer, enum kind kind);
+bool fake_lies_in(enum kind kind, const void *pointer, uint64_t bytes);
+int fake_enqueue(void *stream, struct operation operation); /* answers the driver's code */
+void fake_perform(struct handle *stream, const struct handle *until);
+void fake_wait_for(struct handle *stream, const struct handle *until);
 
 #endif
