@@ -18,6 +18,8 @@ struct tpd_device {
     uint64_t memory_total_bytes;
     pthread_mutex_t lock;
     pthread_cond_t freed;
+    uint32_t waiting, promised;     /* callers; free lanes that are theirs */
+    uint64_t arrivals, promised_to; /* callers that ever waited; those of them that a promise counts for */
     uint32_t lanes_used;
     struct tpd_cpu_worker *workers; /* one a lane */
     struct tpd_cpu_worker **idle;   /* those of lanes that are not used, lanes - lanes_used of them */
@@ -65,6 +67,7 @@ static enum tpd_status open_device(uint32_t index, const struct tpd_device_optio
     device->lanes = options->lanes != 0 ? options->lanes : device->threads;
     device->ops = tpd_cpu_ops();
     device->limits = tpd_cpu_machine();
+    device->limits.threads = device->threads;
     device->memory_total_bytes = tpd_cpu_memory_bytes();
     tpd_cpu_model(device->name, sizeof device->name);
     enum tpd_status status = make_workers(device, error);
@@ -120,30 +123,48 @@ static enum tpd_status check(struct tpd_device *device, const struct tpd_task *t
     return tpd_matrix_bytes(&task->matrix, &bytes, error);
 }
 
+/* One of the free lanes that were promised is the caller's that was number `number` to wait. */
+static bool is_served(const struct tpd_device *device, uint64_t number) {
+    return device->promised != 0 && number < device->promised_to;
+}
+
+/* A lane that comes free while somebody waits is promised to those who do, and to no later one: a caller in a loop would take
+ * it again before they have woken up. */
 static enum tpd_status take_lane(struct tpd_device *device, uint64_t deadline_ns, struct tpd_cpu_worker **worker,
                                  struct tpd_error *error) {
-    enum tpd_status status = TPD_OK;
     const struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)};
+    bool late = false;
     pthread_mutex_lock(&device->lock);
-    while (device->lanes_used >= device->lanes && status == TPD_OK) {
+    const bool waits = device->lanes_used + device->promised >= device->lanes;
+    const uint64_t number = device->arrivals;
+    device->waiting += waits;
+    device->arrivals += waits;
+    while (waits && !is_served(device, number) && !late) {
         if (deadline_ns == 0)
             pthread_cond_wait(&device->freed, &device->lock);
-        else if (pthread_cond_timedwait(&device->freed, &device->lock, &until) == ETIMEDOUT)
-            status = tpd_fail(error, TPD_DEADLINE, "all %" PRIu32 " lanes of the CPU were busy until the deadline: try again",
-                              device->lanes);
+        else
+            late = pthread_cond_timedwait(&device->freed, &device->lock, &until) == ETIMEDOUT;
     }
-    if (status == TPD_OK)
+    const bool taken = !waits || is_served(device, number);
+    device->waiting -= waits;
+    device->promised -= waits && taken;
+    if (taken)
         *worker = device->idle[device->lanes - ++device->lanes_used];
-    else
-        pthread_cond_signal(&device->freed); /* the signal may have met this thread as its time ran out */
     pthread_mutex_unlock(&device->lock);
-    return status;
+    if (!taken)
+        return tpd_fail(error, TPD_DEADLINE, "all %" PRIu32 " lanes of the CPU were busy until the deadline: try again",
+                        device->lanes);
+    return TPD_OK;
 }
 
 static void give_lane(struct tpd_device *device, struct tpd_cpu_worker *worker) {
     pthread_mutex_lock(&device->lock);
     device->idle[device->lanes - device->lanes_used--] = worker;
-    pthread_cond_signal(&device->freed);
+    if (device->promised < device->waiting) {
+        device->promised++;
+        device->promised_to = device->arrivals;
+        pthread_cond_broadcast(&device->freed);
+    }
     pthread_mutex_unlock(&device->lock);
 }
 
@@ -154,7 +175,7 @@ static enum tpd_status run(struct tpd_device *device, const struct tpd_task *tas
     if (status != TPD_OK)
         return status;
     struct tpd_cpu_plan plan;
-    struct tpd_cpu_worker *worker;
+    struct tpd_cpu_worker *worker = NULL;
     tpd_cpu_plan(&plan, device->ops, &task->matrix, task->in, task->out, &device->limits);
     outcome->strategy = plan.strategy;
     uint64_t start = tpd_clock_ns();

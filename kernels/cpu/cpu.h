@@ -117,6 +117,7 @@ struct tpd_cpu_plan {
 struct tpd_cpu_limits {
     size_t stream_from_bytes; /* outputs of that size and more go past the caches */
     size_t tile_bytes;        /* of one tile; TPD_CPU_TILE_LEAST or more */
+    uint32_t threads;         /* that may share a matrix in the cache; 0 or 1: it is not cut */
 };
 
 enum {

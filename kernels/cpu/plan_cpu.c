@@ -138,7 +138,7 @@ static size_t direct_cols(const struct tpd_cpu_plan *plan) {
     return crowded ? most(TPD_CPU_LINE / plan->itemsize, 1) : plan->cols;
 }
 
-static void choose_pieces(struct tpd_cpu_plan *plan) {
+static void choose_pieces(struct tpd_cpu_plan *plan, uint32_t threads) {
     const size_t one = plan->rows * plan->cols * plan->itemsize;
     const size_t bytes = least(most(plan->bytes / PIECES, PIECE_LEAST_BYTES), PIECE_MOST_BYTES);
     plan->piece_rows = plan->rows;
@@ -146,6 +146,11 @@ static void choose_pieces(struct tpd_cpu_plan *plan) {
     plan->piece_batch = 1;
     if (one <= bytes / 2) {
         plan->piece_batch = bytes / one;
+    } else if (plan->piece == tpd_cpu_piece_direct && plan->block_cols == plan->cols && threads > 1) {
+        size_t parts = 1; /* as many for each of 2, 4, 8 ... threads */
+        while (parts * PIECE_LEAST_BYTES < one)
+            parts *= 2;
+        plan->piece_rows = up((plan->rows - 1) / parts + 1, TPD_CPU_LINE); /* whole vectors of any item size */
     } else if (plan->gather != 0) { /* to the right first: a strip ends within a page, where the next one goes on */
         plan->piece_cols = least(plan->cols, up(bytes / (plan->block_rows * plan->itemsize) + 1, plan->block_cols));
         plan->piece_rows =
@@ -206,5 +211,5 @@ void tpd_cpu_plan(struct tpd_cpu_plan *plan, const struct tpd_cpu_ops *ops, cons
             choose_block(plan, plan->tile_bytes - TPD_CPU_LINE - TPD_CPU_SLACK);
         }
     }
-    choose_pieces(plan);
+    choose_pieces(plan, limits->threads);
 }

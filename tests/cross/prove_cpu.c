@@ -20,7 +20,7 @@ static unsigned long proofs, failures;
 
 static void prove(const struct tpd_cpu_ops *ops, struct tpd_matrix matrix, size_t in_at, size_t out_at, size_t stream_from_bytes,
                   size_t tile_bytes) {
-    const struct tpd_cpu_limits limits = {stream_from_bytes, tile_bytes};
+    const struct tpd_cpu_limits limits = {stream_from_bytes, tile_bytes, 2};
     const size_t bytes = (size_t)(matrix.rows * matrix.cols * matrix.batch * matrix.itemsize);
     const size_t from = GUARD + out_at, to = from + bytes;
     struct tpd_cpu_worker worker = {.tile = {tiles[0], tiles[1]}};

@@ -24,9 +24,9 @@ static void prove(const struct tpd_cpu_ops *ops, const struct tpd_cpu_limits *li
     ck_assert_uint_le(plan.tile_bytes, limits->tile_bytes);
     tpd_cpu_run(&plan, &worker);
     ck_assert_msg(memcmp(out.data, expected, bytes) == 0,
-                  "%s: %llu x %llu x %llu of %u bytes, in + %zu, out + %zu, stream %zu, tile %zu", ops->name,
+                  "%s: %llu x %llu x %llu of %u bytes, in + %zu, out + %zu, stream %zu, tile %zu, %u threads", ops->name,
                   (unsigned long long)matrix->batch, (unsigned long long)matrix->rows, (unsigned long long)matrix->cols,
-                  matrix->itemsize, misalign_in, misalign_out, limits->stream_from_bytes, limits->tile_bytes);
+                  matrix->itemsize, misalign_in, misalign_out, limits->stream_from_bytes, limits->tile_bytes, limits->threads);
     tpd_guarded_check(&in);
     tpd_guarded_check(&out);
     tpd_guarded_free(&in);
@@ -45,14 +45,15 @@ static const struct tpd_cpu_ops *const every_ops[] = {
 #endif
 };
 
-/* Each streamed or not, in the smallest tile and in the largest. */
+/* In the cache, cut for two threads or not; streamed, in the largest tile and in the smallest. */
 static void prove_all(const struct tpd_matrix *matrix, size_t misalign_in, size_t misalign_out) {
     for (size_t i = 0; i < sizeof every_ops / sizeof *every_ops; i++) {
         if (!tpd_cpu_runs(every_ops[i]))
             continue;
-        prove(every_ops[i], &(struct tpd_cpu_limits){SIZE_MAX, TPD_CPU_TILE_MOST}, matrix, misalign_in, misalign_out);
-        prove(every_ops[i], &(struct tpd_cpu_limits){0, TPD_CPU_TILE_MOST}, matrix, misalign_in, misalign_out);
-        prove(every_ops[i], &(struct tpd_cpu_limits){0, TPD_CPU_TILE_LEAST}, matrix, misalign_in, misalign_out);
+        prove(every_ops[i], &(struct tpd_cpu_limits){SIZE_MAX, TPD_CPU_TILE_MOST, 2}, matrix, misalign_in, misalign_out);
+        prove(every_ops[i], &(struct tpd_cpu_limits){SIZE_MAX, TPD_CPU_TILE_MOST, 1}, matrix, misalign_in, misalign_out);
+        prove(every_ops[i], &(struct tpd_cpu_limits){0, TPD_CPU_TILE_MOST, 2}, matrix, misalign_in, misalign_out);
+        prove(every_ops[i], &(struct tpd_cpu_limits){0, TPD_CPU_TILE_LEAST, 2}, matrix, misalign_in, misalign_out);
     }
 }
 
@@ -83,7 +84,7 @@ END_TEST
 START_TEST(many_blocks) {
     static const struct tpd_matrix shapes[] = {{1700, 300, 1, 0, 0}, {1025, 257, 2, 0, 0}, {40, 3001, 1, 0, 0},
                                                {3, 30011, 1, 0, 0},  {30011, 3, 1, 0, 0},  {1500, 97, 1, 0, 0},
-                                               {513, 1024, 1, 0, 0}};
+                                               {513, 1024, 1, 0, 0}, {1333, 900, 1, 0, 0}, {2049, 1021, 1, 0, 0}};
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct tpd_matrix matrix = shapes[i];
         matrix.itemsize = itemsizes[_i];
@@ -103,9 +104,9 @@ START_TEST(gathered_rows) {
     _Alignas(TPD_CPU_LINE) static unsigned char out[TPD_CPU_LINE];
     const struct tpd_matrix *matrix = &gathered[_i];
     for (size_t i = 0; i < sizeof every_ops / sizeof *every_ops; i++) {
-        const struct tpd_cpu_limits middle = {0, 144 * 1024};
+        const struct tpd_cpu_limits middle = {0, 144 * 1024, 2};
         struct tpd_cpu_plan plan;
-        tpd_cpu_plan(&plan, every_ops[i], matrix, in, out, &(struct tpd_cpu_limits){0, TPD_CPU_TILE_MOST});
+        tpd_cpu_plan(&plan, every_ops[i], matrix, in, out, &(struct tpd_cpu_limits){0, TPD_CPU_TILE_MOST, 2});
         ck_assert_int_eq(plan.gather != 0, matrix->itemsize < 4 || every_ops[i]->vector_bytes == TPD_CPU_LINE);
         if (tpd_cpu_runs(every_ops[i]))
             prove(every_ops[i], &middle, matrix, (size_t)_i % 5, 0);
