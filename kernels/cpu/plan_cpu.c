@@ -9,7 +9,7 @@ enum {
     PIECES = 64,             /* about, of a large matrix: the threads end together, and few lines are shared at piece ends */
     NARROW_BYTES = 1024,     /* output rows up to here leave the tile as one run; longer ones row by row */
     SHORT_BYTES = 1024,      /* input rows up to here are read whole, one after the other */
-    AHEAD_BYTES = 2048,      /* so many at a time, asked for that long before */
+    AHEAD_BYTES = 1536,      /* so many at a time, asked for that long before */
     PANEL_BYTES = 16 * 1024, /* a tile of short output rows, unless one block needs more */
     TALL_BYTES = 64 * 1024,  /* a tile of short input rows */
     GATHERED_BYTES = 128,    /* of an output row that leave at once, where rows are gathered */
