@@ -50,12 +50,16 @@ INLINE void fill(const struct tpd_cpu_block *block, size_t size) {
 
 #include "kernels/cpu/fill_odd.h"
 
+/* A line past the caches in two halves: a copy by whole lines was a sixth slower, and transposes no faster. */
 INLINE void line_out(unsigned char *dst, const unsigned char *src, bool stream) {
-    const __m512i line = _mm512_loadu_si512(src);
-    if (stream)
-        _mm512_stream_si512((__m512i *)(void *)dst, line);
-    else
-        _mm512_store_si512(dst, line);
+    if (stream) {
+        const __m256i low = _mm256_loadu_si256((const __m256i *)(const void *)src);
+        const __m256i high = _mm256_loadu_si256((const __m256i *)(const void *)(src + 32));
+        _mm256_stream_si256((__m256i *)(void *)dst, low);
+        _mm256_stream_si256((__m256i *)(void *)(dst + 32), high);
+    } else {
+        _mm512_store_si512(dst, _mm512_loadu_si512(src));
+    }
 }
 
 #include "kernels/cpu/leave.h"
