@@ -197,7 +197,7 @@ def main():
         good = True
     else:
         found, good = measure(options)
-    ours = [said for name, said in found if name == "transposed"]
+    ours = [said for name, said in found if name == "transposed" and "device" in said]
     table = markdown(found)
     head = f"{ours[0]['device'] if ours else 'nothing of ours'}; {machine()}; commit {ours[0]['commit'] if ours else '–'}; {datetime.date.today()}; " \
            f"{options.rounds if not options.files else 'earlier'} rounds, medians.\n\n"
