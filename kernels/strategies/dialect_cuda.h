@@ -43,6 +43,13 @@ __device__ static inline void tpd_store_if(bool active, uint4 *to, uint4 item) {
 #else
 #define TPD_RESIDENT_THREADS 2048
 #endif
+/* How many eighths of them: two less where the kernel that turns most in registers, `narrow` with rows of bytes in, would spill.
+ */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 800
+#define TPD_RESIDENT_EIGHTHS 6
+#else
+#define TPD_RESIDENT_EIGHTHS 8
+#endif
 
 #define KERNEL(NAME)                                                                                       \
     static __global__ void __launch_bounds__(TPD_STRATEGY_THREADS) KERNEL_NAME(NAME, ITEMSIZE, TILE_KIND)( \

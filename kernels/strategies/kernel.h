@@ -91,8 +91,6 @@
     { KERNEL_AT(NAME, size, FIXED) }
 #define KERNELS_KNOB(NAME, size) \
     { KERNEL_AT(NAME, size, FIXED), KERNEL_AT(NAME, size, ANY) }
-#define KERNELS_OWN_1(NAME, size) \
-    { KERNEL_AT(NAME, size, OWN_0) }
 #define KERNELS_OWN_2(NAME, size) \
     { KERNEL_AT(NAME, size, OWN_0), KERNEL_AT(NAME, size, OWN_1) }
 #define KERNELS_OWN_4(NAME, size) \

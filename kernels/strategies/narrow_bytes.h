@@ -26,7 +26,14 @@
         SHARED_STORE4(STAGED4(run + half - 1), tpd_permute(left, head, 0x7610));
 }
 #elif SHAPE < 2
-if (few <= 4) {
+if (few == 3) {
+    const uint32_t a = GLOBAL_LOAD4(inside, at), b = GLOBAL_LOAD4(inside, at + row_words),
+                   c = GLOBAL_LOAD4(inside, at + 2 * row_words);
+    const uint32_t ab01 = tpd_permute(a, b, 0x5140), ab23 = tpd_permute(a, b, 0x7362);
+    SHARED_STORE4(STAGED4(run), tpd_permute(ab01, c, 0x2410));
+    SHARED_STORE4(STAGED4(run + 1), tpd_permute(tpd_permute(ab01, c, 0x0053), ab23, 0x5410));
+    SHARED_STORE4(STAGED4(run + 2), tpd_permute(c, ab23, 0x3762));
+} else if (few <= 4) {
     uint32_t w[4];
     TPD_UNROLL_ALL for (uint32_t r = 0; r < 4; r++) w[r] = GLOBAL_LOAD4(inside && r < few, at + r * row_words);
     tpd_transpose_bytes(&w[0], &w[1], &w[2], &w[3]);
@@ -35,12 +42,28 @@ if (few <= 4) {
     } else if (few == 2) {
         SHARED_STORE4(STAGED4(run), w[0] | w[1] << 16);
         SHARED_STORE4(STAGED4(run + 1), w[2] | w[3] << 16);
-    } else if (few == 3) {
-        SHARED_STORE4(STAGED4(run), w[0] | w[1] << 24);
-        SHARED_STORE4(STAGED4(run + 1), w[1] >> 8 | w[2] << 16);
-        SHARED_STORE4(STAGED4(run + 2), w[2] >> 16 | w[3] << 8);
     } else {
         TPD_UNROLL_ALL for (uint32_t c = 0; c < 4; c++) SHARED_STORE4(STAGED4(run + c), w[c]);
+    }
+} else if (few <= 8) {
+    /* All eight rows are on their way at once. */
+    const uint32_t rest = few - 4;
+    uint32_t first[4], second[4], begun[5];
+    TPD_UNROLL_ALL for (uint32_t c = 0; c < 4; c++) first[c] = GLOBAL_LOAD4(inside, at + c * row_words);
+    TPD_UNROLL_ALL for (uint32_t c = 0; c < 4; c++) second[c] = GLOBAL_LOAD4(inside && c < rest, at + (4 + c) * row_words);
+    tpd_transpose_bytes(&first[0], &first[1], &first[2], &first[3]);
+    tpd_transpose_bytes(&second[0], &second[1], &second[2], &second[3]);
+    TPD_UNROLL_ALL for (uint32_t c = 0; c < 4; c++) begun[c] = tpd_shift_left(0, first[c], c * few % 4 * 8);
+    begun[4] = 0;
+    TPD_UNROLL_ALL for (uint32_t c = 0; c < 4; c++) {
+        /* A record of `few` bytes, from `off` of its first unit on: two units and, where it reaches so far, a third. */
+        const uint32_t off = c * few % 4, unit_of = c * few / 4;
+        const uint32_t last = tpd_shift_left(first[c], second[c], off * 8), over = tpd_shift_left(second[c], 0, off * 8);
+        if (off == 0)
+            SHARED_STORE4(STAGED4(run + unit_of), begun[c]);
+        SHARED_STORE4(STAGED4(run + unit_of + 1), rest + off < 4 ? last | begun[c + 1] : last);
+        if (rest + off > 4)
+            SHARED_STORE4(STAGED4(run + unit_of + 2), over | begun[c + 1]);
     }
 } else {
     const uint32_t groups = (few + 3) / 4, rest = few - 4 * (groups - 1); /* rest: items of a record's last piece */

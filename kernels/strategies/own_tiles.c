@@ -6,10 +6,12 @@
 #include "kernels/strategies/every_strategy.h" /* outside a dialect: the layouts */
 #include "kernels/strategies/vectors.h"
 
-enum { LARGE, SMALL, TALL, WIDE }; /* shapes of `vector` */
+enum { LARGE, SMALL, TALL, WIDE }; /* shapes of `vector`; `shifted` has the first two */
 
 /* Blocks below which a GPU is not full: about two for each of an H200's 132 multiprocessors. */
 enum { BLOCKS_FEW = 264 };
+/* Large tiles of `shifted` below which small ones are faster, but of bytes: those would be too small. */
+enum { SHIFTED_BLOCKS_FEW = 4 * BLOCKS_FEW };
 
 /* A product that overflows has the right rest all the same: 16 divides 2^64. */
 bool tpd_is_in_vectors(const struct tpd_matrix *matrix) {
@@ -24,9 +26,9 @@ static void count_tiles(struct tpd_plan *plan, uint64_t rows) {
     plan->goes_down = true;
 }
 
-/* Variants above 0: of `vector` its shapes, each in both orders of blocks; of `shifted` the other order; of those that stage
+/* Variants above 0: of `vector` and `shifted` their shapes, each in both orders of blocks, down first; of those that stage
  * matrices as they lie half and twice the bytes. */
-enum { VECTOR_VARIANTS = 1 + 2 * SHAPES_VECTOR, SHIFTED_VARIANTS = 2, STAGED_VARIANTS = 3 };
+enum { VECTOR_VARIANTS = 1 + 2 * SHAPES_VECTOR, SHIFTED_VARIANTS = 1 + 2 * SHAPES_SHIFTED, STAGED_VARIANTS = 3 };
 
 uint32_t tpd_own_tiles_variants(enum tpd_strategy_id id) {
     return id == TPD_STRATEGY_VECTOR ? VECTOR_VARIANTS : id == TPD_STRATEGY_SHIFTED ? SHIFTED_VARIANTS : STAGED_VARIANTS;
@@ -86,22 +88,34 @@ enum tpd_status tpd_own_tiles_VECTOR(struct tpd_plan *plan, struct tpd_error *er
     return TPD_OK;
 }
 
-enum tpd_status tpd_own_tiles_SHIFTED(struct tpd_plan *plan, struct tpd_error *error) {
-    (void)error;
+static void shape_shifted(struct tpd_plan *plan, uint32_t shape) {
     const uint32_t itemsize = plan->matrix.itemsize;
-    plan->tile_is_default = false;
-    plan->tile.rows = TILE_ROWS_SHIFTED(itemsize, 0);
-    plan->tile.cols = TILE_COLS_SHIFTED(itemsize, 0);
-    plan->pitch = LOADED_ROWS_SHIFTED(itemsize);
+    plan->kernel = shape;
+    plan->tile.rows = TILE_ROWS_SHIFTED(itemsize, shape);
+    plan->tile.cols = TILE_COLS_SHIFTED(itemsize, shape);
+    plan->pitch = LOADED_ROWS_SHIFTED(itemsize, shape);
     /* And a vector for what is not wanted. */
     plan->shared_bytes = (uint64_t)plan->pitch * plan->tile.cols * itemsize + TPD_VECTOR_BYTES;
-    plan->threads = THREADS_SHIFTED(itemsize, 0);
+    plan->threads = THREADS_SHIFTED(itemsize, shape);
     /* A row's last vector may begin as many items later as an output row begins after a sector. */
     count_tiles(plan, plan->matrix.rows + LATE_SHIFTED(itemsize) - 1);
-    plan->goes_down = plan->variant == 0;
+    plan->blocks = plan->tiles_down * plan->tiles_across * plan->matrix.batch;
+}
+
+enum tpd_status tpd_own_tiles_SHIFTED(struct tpd_plan *plan, struct tpd_error *error) {
+    (void)error;
+    plan->tile_is_default = false;
+    shape_shifted(plan, plan->variant == 0 ? LARGE : (plan->variant - 1) / 2);
+    if (plan->variant != 0) {
+        plan->goes_down = plan->variant % 2 != 0;
+    } else if (tpd_matrix_items(&plan->matrix) != 0) {
+        struct tpd_plan small = *plan;
+        shape_shifted(&small, SMALL);
+        if (waste_of(&small) * 1.125 < waste_of(plan) || (plan->matrix.itemsize > 1 && plan->blocks < SHIFTED_BLOCKS_FEW))
+            *plan = small;
+    }
     /* The last column of tiles is all ends, and would be what the GPU waits for. */
     plan->from_right = plan->goes_down;
-    plan->blocks = plan->tiles_down * plan->tiles_across * plan->matrix.batch;
     return TPD_OK;
 }
 

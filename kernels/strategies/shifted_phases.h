@@ -76,18 +76,39 @@ PHASE(thread) {
 #if !IS_WHOLE && ITEMSIZE < 16
     /* The vectors in which an output row begins and ends, where they are not whole. */
     if (down == 0 || end < LOADED) {
-        for (uint32_t edge = 0; edge < 2; edge++) {
-            for (uint32_t col = thread; col - thread < COLS; col += HANDS) {
+        TPD_UNROLL_NONE for (uint32_t edge = 0; edge < 2; edge++) {
+            TPD_UNROLL_NONE for (uint32_t col = thread; col - thread < COLS; col += HANDS) {
                 const uint64_t out_col = out_first + col * grid.rows;
                 const uint32_t begins = LATE_MOST - (uint32_t)out_col % LATE_MOST, row = edge == 0 ? first : end - 1;
                 const uint32_t last = (row - begins) / V * V, at = begins + last;
                 const bool both = edge == 1 && down == 0 && (first - begins) / V * V == last;
-                const bool cut = col < cols && row >= begins && last < ROWS && !both && (at < first || at + V > end);
+                const bool cut = col < cols && row >= begins && last < ROWS && (at < first || at + V > end);
+#if ITEMSIZE < 4
+                /* In whole words, and the word in which the row begins or ends item by item. */
+                const uint32_t low = at / V % CHUNKS, high = (low + 1) % CHUNKS,
+                               cut_word = ((edge == 0 ? first : end) - at) / UNIT;
+                const struct tpd_vector part = tpd_vector_between(
+                    SHARED_LOAD16(tpd_place_vector(col % COLS, low, CHUNKS, ACROSS, ITEMSIZE)),
+                    SHARED_LOAD16(tpd_place_vector(col % COLS, high, CHUNKS, ACROSS, ITEMSIZE)), begins % V * ITEMSIZE, ITEMSIZE);
+                uint32_t word = part.word[0];
+                TPD_UNROLL_ALL for (uint32_t w = 0; w < 4; w++) {
+                    const uint32_t row_of = at + w * UNIT;
+                    GLOBAL_STORE4(cut && !both && row_of >= first && row_of + UNIT <= end, out_col + row_of, part.word[w]);
+                    word = w == cut_word ? part.word[w] : word;
+                }
+                const uint32_t word_of = at + cut_word * UNIT;
+                const bool is_stored =
+                    cut_word == 4 || (word_of >= first && word_of + UNIT <= end) || (both && cut_word == (first - at) / UNIT);
+                TPD_UNROLL_ALL for (uint32_t n = 0; n < UNIT; n++)
+                    GLOBAL_STORE(cut && !is_stored && word_of + n >= first && word_of + n < end, out_col + word_of + n,
+                                 (ITEM)(word >> 8 * ITEMSIZE * n));
+#else
                 TPD_UNROLL_ALL for (uint32_t n = 0; n < V; n++) {
                     const uint32_t r = (at + n) % LOADED;
                     const uint32_t place = tpd_place_vector(col % COLS, r / V, CHUNKS, ACROSS, ITEMSIZE) * V + r % V;
-                    GLOBAL_STORE(cut && at + n >= first && at + n < end, out_col + at + n, SHARED_LOAD(place));
+                    GLOBAL_STORE(cut && !both && at + n >= first && at + n < end, out_col + at + n, SHARED_LOAD(place));
                 }
+#endif
             }
         }
     }

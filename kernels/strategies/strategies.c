@@ -12,9 +12,9 @@
 enum { ITEMSIZES_WORDS, ITEMSIZES_ANY };
 enum { TILES_NONE, TILES_KNOB, TILES_OWN };
 
-/* What `auto` asks of a matrix: a side for which it takes `shifted`; for `narrow` the other side, and items of which a block
- * has many a row. */
-enum { SHIFTED_LEAST_BYTES = 256, NARROW_LEAST_BYTES = 1024, STAGED_ITEMSIZE_MOST = 64 };
+/* What `auto` asks of a matrix: a side for which it takes `shifted`, and the whole for which it takes it in any case; for
+ * `narrow` the other side, and items of which a block has many a row. */
+enum { SHIFTED_LEAST_BYTES = 256, SHIFTED_ENOUGH_BYTES = 3 << 19, NARROW_LEAST_BYTES = 1024, STAGED_ITEMSIZE_MOST = 64 };
 /* And for `packed` of a batch: how many matrices, of how many bytes. */
 enum { PACKED_LEAST = 32, PACKED_MOST_BYTES = 40960 };
 
@@ -116,8 +116,9 @@ enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix) {
     const bool in_sectors = matrix->rows * matrix->itemsize % TPD_SECTOR_BYTES == 0;
     if (vectors && (in_sectors || matrix->itemsize < 16 || narrow * matrix->itemsize < SHIFTED_LEAST_BYTES))
         return TPD_STRATEGY_VECTOR;
-    /* Its tiles are large, and those at the ends of columns have more to do. */
-    if (narrow * matrix->itemsize >= SHIFTED_LEAST_BYTES)
+    /* Its tiles are large, and those at the ends of columns have more to do: with bytes, most of all. */
+    const bool is_wide = narrow * matrix->itemsize >= SHIFTED_LEAST_BYTES && matrix->itemsize > 1;
+    if (is_wide || tpd_matrix_items(matrix) >= SHIFTED_ENOUGH_BYTES / matrix->itemsize)
         return TPD_STRATEGY_SHIFTED;
     /* All three clean layouts are within a few per cent of each other on an H200, this one ahead at every item size
      * but on odd pitches (tests/gpu/RESULTS.md): its index takes the fewest instructions. */

@@ -19,8 +19,10 @@
 #ifndef KERNEL
 #define SHAPES_NARROW 4
 #define THREADS_NARROW(itemsize, shape) 256u /* the most */
-/* Warps that wait for memory in turn are its speed; bytes of rows in take more registers than all of them have. */
-#define RESIDENT_NARROW(itemsize, shape) (TPD_RESIDENT_THREADS * ((itemsize) == 1 && (shape) < 2 ? 6 : 8) / 8 / 256)
+/* Warps that wait for memory in turn are its speed; records of 16-byte items are better waited for eight at once. */
+#define EIGHTHS_NARROW_(itemsize, shape) \
+    ((itemsize) == 16 && (shape) >= 2 ? 4 : (itemsize) == 1 && (shape) < 2 ? TPD_RESIDENT_EIGHTHS : 8)
+#define RESIDENT_NARROW(itemsize, shape) (TPD_RESIDENT_THREADS * EIGHTHS_NARROW_(itemsize, shape) / 8 / 256)
 #elif TILE_IS_OWN && SHAPE < SHAPES_NARROW
 
 #include "kernels/strategies/staged.h"
@@ -44,10 +46,14 @@ KERNEL_OWN(NARROW) {
 #if ITEMSIZE >= 4
     if (words == 1) {
         PHASE(thread) {
+            uint32_t row = 0, unit = thread;
+            uint64_t at = rows_first;
             UNROLL for (uint32_t round = 0; round < few << grid.turns_log2; round++) {
-                const uint32_t row = round >> grid.turns_log2, unit = (round & (turns - 1)) * grid.hands + thread;
-                SHARED_STORE(STAGED(records + unit * few + row),
-                             GLOBAL_LOAD(whole || unit < count, rows_first + row * row_words + unit));
+                SHARED_STORE(STAGED(records + unit * few + row), GLOBAL_LOAD(whole || unit < count, at + unit));
+                const bool is_last = ++row == few;
+                row = is_last ? 0 : row;
+                at = is_last ? rows_first : at + row_words;
+                unit += is_last ? grid.hands : 0;
             }
         }
         BARRIER();
@@ -100,14 +106,14 @@ KERNEL_OWN(NARROW) {
     }
     PHASE(thread) {
         const uint64_t first = out_first / V * V;
-        const uint32_t parts = (uint32_t)((out_end - first + V - 1) / V);
+        /* Vectors that the records fill: from `filled` to before `parts`. */
+        const uint32_t filled = out_first % V != 0 ? 1 : 0, parts = (uint32_t)(out_end / V - first / V);
         UNROLL for (uint32_t turn = 0; turn * grid.hands < parts; turn++) {
             const uint32_t vector = turn * grid.hands + thread;
-            const uint64_t at = first + vector * V;
-            const bool inside = vector < parts && at >= out_first && at + V <= out_end;
+            const bool inside = vector >= filled && vector < parts;
             struct tpd_vector part;
             RECORDS_LOAD(part, margin + (inside ? vector : 0) * V);
-            GLOBAL_STORE16(inside, at, part);
+            GLOBAL_STORE16(inside, first + vector * V, part);
         }
         if (V > 1 && (out_first % V != 0 || out_end % V != 0)) {
             const bool head = thread < V, other = thread < 2 * V;
@@ -126,18 +132,19 @@ KERNEL_OWN(NARROW) {
     const uint64_t in_first = (matrix * grid.rows + low) * few * words, in_end = (matrix * grid.rows + high) * few * words;
     const uint32_t lift = (uint32_t)in_first % V, skipped = (uint32_t)(begin - low * words);
     PHASE(thread) {
-        enum { AT_ONCE = 4 }; /* loads that are on their way before the first is stored */
+        enum { AT_ONCE = ITEMSIZE == 16 ? 8 : 4 }; /* loads that are on their way before the first is stored */
         const uint64_t first = in_first - lift, tail = grid.moves / V * V;
         const uint32_t parts = (uint32_t)((in_end - first + V - 1) / V); /* also a place for what is not wanted */
-        for (uint32_t turn = 0; turn * grid.hands < parts; turn += AT_ONCE) {
+        const uint32_t loads = in_end > tail ? (uint32_t)((tail - first) / V) : parts;
+        for (uint32_t turn = 0; turn * grid.hands < loads; turn += AT_ONCE) {
             struct tpd_vector part[AT_ONCE];
             TPD_UNROLL_ALL for (uint32_t n = 0; n < AT_ONCE; n++) {
                 const uint32_t vector = (turn + n) * grid.hands + thread;
-                part[n] = GLOBAL_LOAD16(vector < parts && first + vector * V < tail, first + vector * V);
+                part[n] = GLOBAL_LOAD16(vector < loads, first + vector * V);
             }
             TPD_UNROLL_ALL for (uint32_t n = 0; n < AT_ONCE; n++) {
                 const uint32_t vector = (turn + n) * grid.hands + thread;
-                RECORDS_STORE((vector < parts && first + vector * V < tail ? vector : parts) * V, part[n]);
+                RECORDS_STORE((vector < loads ? vector : parts) * V, part[n]);
             }
         }
         /* The input's last words, where they are no whole vector. */
@@ -152,12 +159,25 @@ KERNEL_OWN(NARROW) {
     if (words == 1) {
         const uint32_t reach = (uint32_t)(high - low); /* staged items of a row */
         PHASE(thread) {
-            UNROLL for (uint32_t round = 0; round < few << grid.turns_log2; round++) {
-                const uint32_t row = round >> grid.turns_log2, unit = (round & (turns - 1)) * grid.hands + thread;
-                const uint64_t at = rows_first + row * row_words;
-                const uint32_t late = (uint32_t)at % SECTOR, from = skipped + unit - late;
-                const bool inside = from < reach; /* below 0, numbers come round again */
-                GLOBAL_STORE(inside, at + unit - late, SHARED_LOAD(STAGED(lift + (inside ? from : 0) * few + row)));
+            if (row_words % SECTOR == 0) { /* no row begins late */
+                TPD_UNROLL_NONE for (uint32_t turn = 0; turn < turns; turn++) {
+                    const uint32_t unit = turn * grid.hands + thread, from = skipped + unit;
+                    const bool inside = from < reach;
+                    const uint32_t record = lift + (inside ? from : 0) * few;
+                    uint64_t at = rows_first + unit;
+                    UNROLL for (uint32_t row = 0; row < few; row++) {
+                        GLOBAL_STORE(inside, at, SHARED_LOAD(STAGED(record + row)));
+                        at += row_words;
+                    }
+                }
+            } else {
+                UNROLL for (uint32_t round = 0; round < few << grid.turns_log2; round++) {
+                    const uint32_t row = round >> grid.turns_log2, unit = (round & (turns - 1)) * grid.hands + thread;
+                    const uint64_t at = rows_first + row * row_words;
+                    const uint32_t late = (uint32_t)at % SECTOR, from = skipped + unit - late;
+                    const bool inside = from < reach; /* below 0, numbers come round again */
+                    GLOBAL_STORE(inside, at + unit - late, SHARED_LOAD(STAGED(lift + (inside ? from : 0) * few + row)));
+                }
             }
         }
     } else

@@ -10,30 +10,47 @@
  * of a row's very ends are whole sectors, which no two blocks share. For this a tile loads LATE_MOST more rows than it gives
  * to any one column; its neighbour loads them again, from the L2 cache. Vectors are taken from the middle of two chunks again.
  *
+ * Shapes: 0 large; 1 small, for matrices of which a GPU would have few large tiles.
+ *
  * The ends of output rows, and the input's last items where they are no whole half, are moved item by item. Tiles without
  * either, which are nearly all, skip every question about it: the phases are in shifted_phases.h, once with and once without.
  */
 #ifndef KERNEL
-#define SHAPES_SHIFTED 1
+#define SHAPES_SHIFTED 2
 /* Items that a tile loads a column, of which it gives that less LATE_SHIFTED. */
-#define LOADED_ROWS_SHIFTED(itemsize) ((itemsize) == 1 ? 256u : (itemsize) == 4 ? 128u : (itemsize) == 16 ? 32u : 64u)
+#define LOADED_ROWS_SHIFTED(itemsize, shape)  \
+    ((shape) == 0 ? ((itemsize) == 1   ? 256u \
+                     : (itemsize) <= 4 ? 128u \
+                     : (itemsize) == 8 ? 64u  \
+                                       : 32u) \
+                  : ((itemsize) == 1   ? 128u \
+                     : (itemsize) <= 4 ? 64u  \
+                                       : 32u))
 #define LATE_SHIFTED(itemsize) (32u / (itemsize))
-#define TILE_ROWS_SHIFTED(itemsize, shape) (LOADED_ROWS_SHIFTED(itemsize) - LATE_SHIFTED(itemsize))
-#define TILE_COLS_SHIFTED(itemsize, shape) ((itemsize) <= 2 ? 128u : (itemsize) == 16 ? 32u : 64u)
-#define THREADS_SHIFTED(itemsize, shape) ((itemsize) <= 2 ? 128u : 256u)
-/* Blocks, as measured on an H200: 9, or 3; elsewhere as many of its threads. */
-#define RESIDENT_SHIFTED(itemsize, shape) ((itemsize) == 16 ? 1 : TPD_RESIDENT_THREADS / ((itemsize) == 2 ? 227 : 682))
+#define TILE_ROWS_SHIFTED(itemsize, shape) (LOADED_ROWS_SHIFTED(itemsize, shape) - LATE_SHIFTED(itemsize))
+#define TILE_COLS_SHIFTED(itemsize, shape)    \
+    ((shape) == 0 ? ((itemsize) <= 2   ? 128u \
+                     : (itemsize) <= 8 ? 64u  \
+                                       : 32u) \
+                  : ((itemsize) <= 2   ? 64u  \
+                     : (itemsize) <= 8 ? 32u  \
+                                       : 16u))
+#define THREADS_SHIFTED(itemsize, shape) \
+    ((shape) == 0 ? ((itemsize) == 1 ? 128u : 256u) : ((itemsize) == 1 ? 32u : (itemsize) == 2 ? 64u : 128u))
+/* Blocks, as measured on an H200: 3; elsewhere as many of its threads. */
+#define RESIDENT_SHIFTED(itemsize, shape) ((itemsize) == 16 || (shape) != 0 ? 1 : TPD_RESIDENT_THREADS / 682)
 #elif TILE_IS_OWN && SHAPE < SHAPES_SHIFTED
 
 KERNEL_OWN(SHIFTED) {
     enum {
         HANDS = THREADS_SHIFTED(ITEMSIZE, SHAPE),
-        LOADED = LOADED_ROWS_SHIFTED(ITEMSIZE),
+        LOADED = LOADED_ROWS_SHIFTED(ITEMSIZE, SHAPE),
         LATE_MOST = LATE_SHIFTED(ITEMSIZE),
         ROWS = TILE_ROWS_SHIFTED(ITEMSIZE, SHAPE),
         COLS = TILE_COLS_SHIFTED(ITEMSIZE, SHAPE),
         V = TPD_VECTOR_ITEMS(ITEMSIZE),
         HALF = TPD_HALF_ITEMS(ITEMSIZE),
+        UNIT = TPD_UNIT_WORDS(ITEMSIZE),
         ACROSS = COLS / V,
         CHUNKS = LOADED / V,
         SQUARES = ACROSS * CHUNKS / HANDS,

@@ -66,7 +66,7 @@ START_TEST(the_cheapest_is_chosen) {
 
     cell = cell_at(4, false, TPD_SHAPE_LARGE); /* the rule's strategy, in another order */
     ck_assert_int_eq(cell->best.strategy, TPD_STRATEGY_SHIFTED);
-    ck_assert_uint_eq(cell->best.variant, 1);
+    ck_assert_uint_eq(cell->best.variant, 2);
     ck_assert_int_eq(cell->rule.strategy, TPD_STRATEGY_SHIFTED);
     ck_assert_uint_eq(cell->rule.variant, 0);
 
