@@ -43,9 +43,9 @@ struct tpd_device_info {
     const char *instructions;                 /* what the CPU's inner loops are made of: "avx512"; NULL elsewhere */
     uint32_t lanes;                           /* runs that overlap */
     uint32_t driver_version, runtime_version; /* as CUDA numbers them; 0 when not CUDA */
-    /* Measured at the start: up to here kernels work on the host's memory itself (0: never), and from here on a matrix goes in
-     * panels (UINT64_MAX: never by choice). */
-    uint64_t mapped_most_bytes, panels_least_bytes;
+    /* Measured at the start: up to here kernels work on the host's memory itself (0: never), and from here on again
+     * (UINT64_MAX: never); and from here on a matrix goes in panels (UINT64_MAX: never by choice). */
+    uint64_t mapped_most_bytes, mapped_again_bytes, panels_least_bytes;
 };
 
 struct tpd_device_options {

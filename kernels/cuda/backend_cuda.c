@@ -35,7 +35,8 @@ static void cuda_info(struct tpd_device *device, struct tpd_device_info *info) {
     info->compute_capability = device->properties.compute_capability;
     info->multiprocessors = device->properties.multiprocessors;
     info->lanes = device->lane_count;
-    info->mapped_most_bytes = device->mapped_most_bytes;
+    info->mapped_most_bytes = device->mapped.most_bytes;
+    info->mapped_again_bytes = device->mapped.again_bytes;
     info->panels_least_bytes = device->panels_least_bytes;
     info->driver_version = device->driver_version;
     info->runtime_version = device->runtime_version;
@@ -111,8 +112,10 @@ static enum tpd_cuda_way way_of(const struct tpd_device *device, const struct tp
     if (task->flow != NULL)
         return TPD_CUDA_PANELS;
     const bool is_even = strategy == TPD_STRATEGY_VECTOR || strategy == TPD_STRATEGY_NARROW || strategy == TPD_STRATEGY_PACKED;
-    if (bytes <= (is_even ? device->mapped_most_bytes : device->mapped_uneven_most_bytes) &&
-        !(is_scattered && bytes > TPD_CUDA_STAGE_BYTES) && tpd_cuda_can_map(device, task, bytes))
+    const struct tpd_cuda_sizes *sizes = is_even ? &device->mapped : &device->mapped_uneven;
+    /* Large squares were measured: of runs, panels have both directions of the bus for themselves. */
+    const bool is_ahead = bytes <= sizes->most_bytes || (bytes >= sizes->again_bytes && !tpd_cuda_panels_are_runs(device, task));
+    if (is_ahead && !(is_scattered && bytes > TPD_CUDA_STAGE_BYTES) && tpd_cuda_can_map(device, task, bytes))
         return TPD_CUDA_MAPPED;
     if (tpd_pool_room(bytes) > device->pool.bytes / 2 || (task->pinned && bytes >= device->panels_least_bytes))
         return TPD_CUDA_PANELS;

@@ -30,7 +30,11 @@ enum {
     TPD_CUDA_STAGE_BYTES = 64 << 10,
     TPD_CUDA_UNEVEN_BYTES = 4 << 20 /* up to here the same is measured of all shapes alike */
 };
-#define TPD_CUDA_ANY_BYTES (UINT64_C(1) << 50) /* more than any matrix has; JSON readers' numbers hold it */
+
+/* Sizes at which a way is ahead: up to the first, and again from the second on. 0 and UINT64_MAX: at none. */
+struct tpd_cuda_sizes {
+    uint64_t most_bytes, again_bytes;
+};
 
 struct tpd_cuda_lane {
     void *stream[TPD_CUDA_STREAMS];
@@ -67,10 +71,11 @@ struct tpd_device {
     pthread_cond_t lane_free;
     bool lost;
     char reason[384];
-    uint64_t mapped_most_bytes, panels_least_bytes; /* as in struct tpd_device_info */
-    uint64_t mapped_uneven_most_bytes;              /* the first, where rows begin within vectors */
-    uint64_t panel_most_bytes;                      /* of one panel: an equal share of half of the pool */
-    enum tpd_cuda_rows_by rows_by;                  /* measured at the start, too */
+    /* Measured at the start, as in struct tpd_device_info; `uneven`: where rows begin within vectors. */
+    struct tpd_cuda_sizes mapped, mapped_uneven;
+    uint64_t panels_least_bytes;
+    enum tpd_cuda_rows_by rows_by;
+    uint64_t panel_most_bytes; /* of one panel: an equal share of half of the pool */
     uint32_t lane_count;
     struct tpd_cuda_lane lane[TPD_CUDA_LANES_MOST];
     unsigned char warm[64]; /* where warming copies to: it has to outlive a stream that fails */
@@ -104,6 +109,8 @@ enum tpd_status tpd_cuda_measure_ways(struct tpd_device *device, struct tpd_erro
 struct tpd_panels;
 void tpd_cuda_panels_begin(struct tpd_panels *panels, const struct tpd_device *device, const struct tpd_task *task);
 bool tpd_cuda_can_map(const struct tpd_device *device, const struct tpd_task *task, uint64_t bytes);
+/* Its panels are runs of bytes, or rows so long that the bus takes them for such: both directions go at full speed. */
+bool tpd_cuda_panels_are_runs(const struct tpd_device *device, const struct tpd_task *task);
 
 /* backend_cuda.c: how a matrix, or a part of one, is transposed here. */
 enum tpd_status tpd_cuda_plan(const struct tpd_device *device, enum tpd_strategy_id strategy, const struct tpd_matrix *matrix,

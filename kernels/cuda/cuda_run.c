@@ -168,6 +168,12 @@ void tpd_cuda_panels_begin(struct tpd_panels *panels, const struct tpd_device *d
     tpd_panels_begin(panels, &task->matrix, &wish);
 }
 
+bool tpd_cuda_panels_are_runs(const struct tpd_device *device, const struct tpd_task *task) {
+    struct tpd_panels panels;
+    tpd_cuda_panels_begin(&panels, device, task);
+    return !tpd_panels_is_one(&panels) && tpd_panels_row_bytes(&panels) >= KERNEL_ROW_BYTES;
+}
+
 struct pipeline {
     const struct tpd_cuda_run *run;
     struct tpd_outcome *outcome;

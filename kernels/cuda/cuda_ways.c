@@ -34,9 +34,15 @@ static enum tpd_status best_ns(struct tpd_device *device, const struct tpd_task 
 /* Sizes go up: what is true up to here, or from here on, is what was true without a gap. */
 static void note(struct tpd_device *device, uint64_t bytes, const uint64_t best[TPD_CUDA_WAYS]) {
     const uint64_t copied = best[TPD_CUDA_WHOLE] < best[TPD_CUDA_PANELS] ? best[TPD_CUDA_WHOLE] : best[TPD_CUDA_PANELS];
-    if (best[TPD_CUDA_MAPPED] - best[TPD_CUDA_MAPPED] / NOISE <= copied &&
-        (bytes == SIDE_LEAST * SIDE_LEAST * 4 || device->mapped_most_bytes * 4 == bytes))
-        device->mapped_most_bytes = bytes;
+    struct tpd_cuda_sizes *mapped = &device->mapped;
+    if (best[TPD_CUDA_MAPPED] - best[TPD_CUDA_MAPPED] / NOISE > copied) {
+        mapped->again_bytes = UINT64_MAX;
+    } else {
+        if (bytes == SIDE_LEAST * SIDE_LEAST * 4 || mapped->most_bytes * 4 == bytes)
+            mapped->most_bytes = bytes;
+        if (mapped->again_bytes == UINT64_MAX)
+            mapped->again_bytes = bytes;
+    }
     if (best[TPD_CUDA_PANELS] >= best[TPD_CUDA_WHOLE])
         device->panels_least_bytes = UINT64_MAX;
     else if (device->panels_least_bytes == UINT64_MAX)
@@ -87,16 +93,17 @@ static enum tpd_status measure(struct tpd_device *device, struct tpd_task *task,
 static enum tpd_status measure_beyond(struct tpd_device *device, struct tpd_task *task, uint64_t side,
                                       const uint64_t best[TPD_CUDA_WAYS], struct tpd_error *error) {
     const uint64_t bytes = side * side * 4;
-    device->mapped_uneven_most_bytes =
-        device->mapped_most_bytes < TPD_CUDA_UNEVEN_BYTES ? device->mapped_most_bytes : TPD_CUDA_UNEVEN_BYTES;
-    if (side != SIDE_MOST || device->mapped_most_bytes != bytes)
+    struct tpd_cuda_sizes *mapped = &device->mapped, *uneven = &device->mapped_uneven;
+    uneven->most_bytes = mapped->most_bytes < TPD_CUDA_UNEVEN_BYTES ? mapped->most_bytes : TPD_CUDA_UNEVEN_BYTES;
+    if (side != SIDE_MOST)
+        mapped->again_bytes = UINT64_MAX;
+    if (mapped->again_bytes == UINT64_MAX)
         return TPD_OK;
-    device->mapped_most_bytes = TPD_CUDA_ANY_BYTES;
     task->matrix.rows = side - 1;
     uint64_t uneven_ns;
     enum tpd_status status = best_ns(device, task, (side - 1) * side * 4, TPD_CUDA_MAPPED, &uneven_ns, error);
     if (status == TPD_OK && uneven_ns <= best[TPD_CUDA_WHOLE] && uneven_ns <= best[TPD_CUDA_PANELS])
-        device->mapped_uneven_most_bytes = TPD_CUDA_ANY_BYTES;
+        uneven->again_bytes = bytes;
     return status;
 }
 
@@ -104,7 +111,7 @@ enum tpd_status tpd_cuda_measure_ways(struct tpd_device *device, struct tpd_erro
     const struct tpd_cuda_calls *calls = device->calls;
     uint64_t side_most = SIDE_LEAST, best[TPD_CUDA_WAYS];
     void *memory = NULL;
-    device->mapped_most_bytes = 0;
+    device->mapped = device->mapped_uneven = (struct tpd_cuda_sizes){.most_bytes = 0, .again_bytes = UINT64_MAX};
     device->panels_least_bytes = UINT64_MAX;
     while (side_most < SIDE_MOST && 4 * side_most * side_most * 4 <= device->pool.bytes / POOL_SHARE)
         side_most *= 2;

@@ -116,6 +116,10 @@ uint64_t tpd_panels_most_bytes(const struct tpd_panels *panels) {
     return panels->along * panels->across * matrix->itemsize;
 }
 
+uint64_t tpd_panels_row_bytes(const struct tpd_panels *panels) {
+    return panels->group != 0 ? UINT64_MAX : panels->along * panels->matrix.itemsize;
+}
+
 bool tpd_panels_is_one(const struct tpd_panels *panels) {
     return panels->group >= panels->matrix.batch;
 }

@@ -39,6 +39,8 @@ struct tpd_panels_wish {
 void tpd_panels_begin(struct tpd_panels *panels, const struct tpd_matrix *matrix, const struct tpd_panels_wish *wish);
 bool tpd_panels_next(struct tpd_panels *panels, struct tpd_panel *panel); /* false: that was all */
 uint64_t tpd_panels_most_bytes(const struct tpd_panels *panels);          /* of the largest one */
-bool tpd_panels_is_one(const struct tpd_panels *panels);                  /* nothing is cut */
+/* Of a row on the side where a panel is rows; UINT64_MAX: of whole matrices, it is none on either. */
+uint64_t tpd_panels_row_bytes(const struct tpd_panels *panels);
+bool tpd_panels_is_one(const struct tpd_panels *panels); /* nothing is cut */
 
 #endif

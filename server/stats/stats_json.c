@@ -127,6 +127,8 @@ static void add_devices(struct tpd_engine *engine, struct tpd_buf *out) {
         const bool has_ways = info.driver_version != 0;
         add_known(out, "mapped_most_bytes", has_ways, info.mapped_most_bytes);
         add_text(out, ",");
+        add_known(out, "mapped_again_bytes", has_ways && info.mapped_again_bytes != UINT64_MAX, info.mapped_again_bytes);
+        add_text(out, ",");
         add_known(out, "panels_least_bytes", has_ways && info.panels_least_bytes != UINT64_MAX, info.panels_least_bytes);
         const uint32_t versions[2] = {info.driver_version, info.runtime_version};
         for (int v = 0; v < 2; v++) { /* CUDA numbers 13.0 as 13000 */

@@ -20,7 +20,8 @@ static struct tpd_device *open_device(void) {
 
 /* What the measurements at the start would have said. */
 static void go(struct tpd_device *device, enum tpd_cuda_way way, uint64_t panel_most_bytes) {
-    device->mapped_most_bytes = device->mapped_uneven_most_bytes = way == TPD_CUDA_MAPPED ? UINT64_MAX : 0;
+    device->mapped = (struct tpd_cuda_sizes){way == TPD_CUDA_MAPPED ? UINT64_MAX : 0, UINT64_MAX};
+    device->mapped_uneven = device->mapped;
     device->panels_least_bytes = way == TPD_CUDA_PANELS ? 0 : UINT64_MAX;
     if (panel_most_bytes != 0)
         device->panel_most_bytes = panel_most_bytes;
@@ -181,7 +182,8 @@ START_TEST(kernels_on_host_memory) {
     fake_cuda_reset(MEMORY, 0, 0);
     fake_cuda_map(false);
     device = open_device();
-    ck_assert_uint_eq(device->mapped_most_bytes, 0);
+    ck_assert_uint_eq(device->mapped.most_bytes, 0);
+    ck_assert_uint_eq(device->mapped.again_bytes, UINT64_MAX);
     go(device, TPD_CUDA_MAPPED, 0);
     make_work(&work, matrix);
     ck_assert_ok(run(device, &work, &error), error);
@@ -213,12 +215,47 @@ START_TEST(larger_than_the_device) {
 }
 END_TEST
 
+/* From a size on kernels work on the host's memory again: but not where panels are runs of bytes, nor on rows that begin within
+ * vectors. */
+START_TEST(large_ones_are_mapped_again) {
+    static const struct {
+        struct tpd_matrix matrix;
+        bool is_mapped;
+    } cases[] = {{{512, 512, 1, 4, TPD_DTYPE_FLOAT32}, true},      {{512, 508, 1, 4, TPD_DTYPE_FLOAT32}, false},
+                 {{515, 513, 1, 4, TPD_DTYPE_FLOAT32}, false},     {{64, 64, 100, 4, TPD_DTYPE_FLOAT32}, false},
+                 {{8, 1 << 17, 1, 4, TPD_DTYPE_FLOAT32}, true},    {{4, 1 << 20, 1, 4, TPD_DTYPE_FLOAT32}, false},
+                 {{1024, 1024, 1, 16, TPD_DTYPE_COMPLEX128}, true}};
+    fake_cuda_reset(64 << 20, 0, 0);
+    struct tpd_device *device = open_device();
+    go(device, TPD_CUDA_PANELS, 0);
+    device->mapped.again_bytes = 1 << 20;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct work work;
+        struct tpd_outcome outcome;
+        struct tpd_error error = {0};
+        make_work(&work, cases[i].matrix);
+        unsigned char *pinned = cuda->host_alloc(2 * work.bytes);
+        memcpy(pinned, work.whole, work.bytes);
+        memset(pinned + work.bytes, 0xa5, work.bytes);
+        work.task.in = pinned;
+        work.task.out = pinned + work.bytes;
+        ck_assert_ok(cuda->run(device, &work.task, &outcome, &error), error);
+        ck_assert(memcmp(pinned + work.bytes, work.expected, work.bytes) == 0);
+        ck_assert_msg((outcome.h2d_ns == 0) == cases[i].is_mapped, "case %zu was%s mapped", i, outcome.h2d_ns == 0 ? "" : " not");
+        cuda->host_free(pinned, 0);
+        end_work(&work);
+    }
+    close_clean(device);
+}
+END_TEST
+
 START_TEST(what_the_start_measures) {
     fake_cuda_reset(64 << 20, 0, 0);
     struct tpd_device *device = open_device();
     struct tpd_device_info info;
     cuda->info(device, &info);
-    ck_assert_uint_eq(info.mapped_most_bytes, device->mapped_most_bytes);
+    ck_assert_uint_eq(info.mapped_most_bytes, device->mapped.most_bytes);
+    ck_assert_uint_eq(info.mapped_again_bytes, device->mapped.again_bytes);
     ck_assert_uint_eq(info.panels_least_bytes, device->panels_least_bytes);
     ck_assert(info.mapped_most_bytes == 0 || (info.mapped_most_bytes & (info.mapped_most_bytes - 1)) == 0);
     ck_assert_uint_eq(info.memory_used_bytes, 0);
@@ -296,6 +333,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, every_strategy_in_panels);
     tcase_add_test(tests, kernels_on_host_memory);
     tcase_add_test(tests, larger_than_the_device);
+    tcase_add_test(tests, large_ones_are_mapped_again);
     tcase_add_test(tests, what_the_start_measures);
     tcase_add_test(tests, a_flow_that_breaks_off);
     tcase_add_loop_test(tests, every_call_of_a_run_fails_once, 0, 2);

@@ -23,7 +23,7 @@ static const struct tpd_backend *cuda, *cpu;
 static struct tpd_device *device, *host;
 static struct tpd_device_info info;
 static unsigned char *in, *out, *expected;
-static uint64_t uneven; /* the device's mapped_uneven_most_bytes, as measured */
+static struct tpd_cuda_sizes mapped, mapped_uneven; /* the device's, as measured */
 static bool all_right = true;
 
 static int by_size(const void *a, const void *b) {
@@ -44,7 +44,8 @@ struct figures {
 };
 
 static void go(enum tpd_cuda_way way) {
-    device->mapped_most_bytes = device->mapped_uneven_most_bytes = way == TPD_CUDA_MAPPED ? UINT64_MAX : 0;
+    device->mapped = (struct tpd_cuda_sizes){way == TPD_CUDA_MAPPED ? UINT64_MAX : 0, UINT64_MAX};
+    device->mapped_uneven = device->mapped;
     device->panels_least_bytes = way == TPD_CUDA_PANELS ? 0 : UINT64_MAX;
 }
 
@@ -99,8 +100,8 @@ static void small_ones(void) {
         unpinned.pinned = false;
         go(TPD_CUDA_MAPPED);
         struct figures staged = measure(cuda, device, &unpinned, bytes, runs), by_cpu = measure(cpu, host, &task, bytes, runs);
-        device->mapped_most_bytes = info.mapped_most_bytes;
-        device->mapped_uneven_most_bytes = uneven;
+        device->mapped = mapped;
+        device->mapped_uneven = mapped_uneven;
         device->panels_least_bytes = info.panels_least_bytes;
         struct figures taken = measure(cuda, device, &task, bytes, runs);
         char staged_text[48] = "–";
@@ -194,8 +195,8 @@ static void a_gibibyte(void) {
         }
         device->rows_by = measured;
         device->panels_least_bytes = info.panels_least_bytes;
-        device->mapped_most_bytes = info.mapped_most_bytes;
-        device->mapped_uneven_most_bytes = uneven;
+        device->mapped = mapped;
+        device->mapped_uneven = mapped_uneven;
         row(&task, "as measured at the start", both);
     }
 }
@@ -225,9 +226,13 @@ int main(int argc, char **argv) {
         printf("no memory for 3 x %" PRIu64 " bytes\n", most);
         return EXIT_FAILURE;
     }
-    uneven = device->mapped_uneven_most_bytes;
+    mapped = device->mapped;
+    mapped_uneven = device->mapped_uneven;
     printf("%s, opened in %.2f s. Measured then: mapped up to %" PRIu64 " KiB, ", info.name, open_seconds,
-           info.mapped_most_bytes / 1024);
+           mapped.most_bytes / 1024);
+    if (mapped.again_bytes != UINT64_MAX)
+        printf("and from %" PRIu64 " KiB on (unaligned rows %s), ", mapped.again_bytes / 1024,
+               mapped_uneven.again_bytes == UINT64_MAX ? "never" : "too");
     if (info.panels_least_bytes == UINT64_MAX)
         printf("no panels.\n\n");
     else

@@ -18,7 +18,8 @@ START_TEST(every_field_in_its_order) {
     keys(json, "strategy/chosen", "1 2 4 8 16");
     keys(json, "devices/0",
          "id kind name state reason memory_total_bytes memory_used_bytes memory_pool_bytes compute_capability "
-         "multiprocessors instructions lanes mapped_most_bytes panels_least_bytes driver_version runtime_version");
+         "multiprocessors instructions lanes mapped_most_bytes mapped_again_bytes panels_least_bytes driver_version "
+         "runtime_version");
     keys(json, "requests", "total ok client_errors server_errors rejected in_flight queued by_status by_format");
     keys(json, "bytes", "in out");
     keys(json, "stages", "receive decode queue h2d kernel d2h encode");
