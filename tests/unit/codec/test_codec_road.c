@@ -202,6 +202,20 @@ START_TEST(test_limits) {
                      TPD_MALFORMED);
     ck_assert_uint_eq(error.offset, 4);
     free(text);
+    /* Text beyond the offset of a cell: before its first byte. */
+    for (enum tpd_codec_id id = 0; id < TPD_CODEC_COUNT; id++) {
+        struct tpd_decode_options huge = from_heap();
+        struct tpd_decoder *decoder;
+        huge.body_most_bytes = (uint64_t)1 << 50;
+        huge.has_content_bytes = true;
+        huge.content_bytes = ((uint64_t)1 << 40) + 1;
+        if (!tpd_codec_at(id)->text)
+            continue;
+        ck_assert_int_eq(tpd_codec_at(id)->open(&huge, &decoder, &error), TPD_TOO_LARGE);
+        ck_assert_uint_eq(error.limit, (uint64_t)1 << 40);
+        ck_assert_uint_eq(error.actual, huge.content_bytes);
+        ck_assert_ptr_null(decoder);
+    }
     /* Rows without items, more than any text could show. */
     decode.has_rows = decode.has_cols = true;
     decode.rows = 0;
