@@ -79,7 +79,7 @@ for preset in "${presets[@]}"; do
   run=()
   if [ "$preset" = tsan ]; then
     # What has threads; not arithmetic that one thread does, which takes minutes there.
-    arguments+=(-L 'unit|e2e' -E 'test_(cpu_blocks|own_tiles|tuning|patterns|layouts|bank_measured|bank_model|number_cells)$')
+    arguments+=(-L 'unit|e2e' -E 'test_(cpu_blocks|own_tiles|tuning|patterns|layouts|bank_measured|bank_model|number_(cells|edges|text))$')
     run=("${fixed_addresses[@]}")
   fi
   rm -f "build/$preset/ctest.xml"

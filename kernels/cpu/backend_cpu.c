@@ -1,5 +1,4 @@
 /* backend_cpu.c -- this machine's cores as a device: "cpu". */
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include "transposed/alloc.h"
 #include "transposed/backend.h"
 #include "transposed/clock.h"
+#include "transposed/condition.h"
 
 struct tpd_device {
     uint32_t threads, lanes;
@@ -72,28 +72,25 @@ static enum tpd_status open_device(uint32_t index, const struct tpd_device_optio
     tpd_cpu_model(device->name, sizeof device->name);
     enum tpd_status status = make_workers(device, error);
     if (status == TPD_OK)
+        status = tpd_condition_init(&device->lock, &device->freed, error);
+    if (status == TPD_OK) {
         status = tpd_cpu_pool_open(device->threads, error);
-    if (status != TPD_OK) {
-        free_workers(device);
-        tpd_free(device);
-        return status;
+        if (status == TPD_OK) {
+            *result = device;
+            return TPD_OK;
+        }
+        tpd_condition_fini(&device->lock, &device->freed);
     }
-    pthread_mutex_init(&device->lock, NULL);
-    pthread_condattr_t monotonic; /* deadlines are tpd_clock_ns()'s */
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&device->freed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    *result = device;
-    return TPD_OK;
+    free_workers(device);
+    tpd_free(device);
+    return status;
 }
 
 static void close_device(struct tpd_device *device) {
     if (device == NULL)
         return;
     tpd_cpu_pool_close();
-    pthread_cond_destroy(&device->freed);
-    pthread_mutex_destroy(&device->lock);
+    tpd_condition_fini(&device->lock, &device->freed);
     free_workers(device);
     tpd_free(device);
 }
@@ -132,19 +129,14 @@ static bool is_served(const struct tpd_device *device, uint64_t number) {
  * it again before they have woken up. */
 static enum tpd_status take_lane(struct tpd_device *device, uint64_t deadline_ns, struct tpd_cpu_worker **worker,
                                  struct tpd_error *error) {
-    const struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)};
-    bool late = false;
+    bool in_time = true;
     pthread_mutex_lock(&device->lock);
     const bool waits = device->lanes_used + device->promised >= device->lanes;
     const uint64_t number = device->arrivals;
     device->waiting += waits;
     device->arrivals += waits;
-    while (waits && !is_served(device, number) && !late) {
-        if (deadline_ns == 0)
-            pthread_cond_wait(&device->freed, &device->lock);
-        else
-            late = pthread_cond_timedwait(&device->freed, &device->lock, &until) == ETIMEDOUT;
-    }
+    while (waits && !is_served(device, number) && in_time)
+        in_time = tpd_condition_wait(&device->lock, &device->freed, deadline_ns);
     const bool taken = !waits || is_served(device, number);
     device->waiting -= waits;
     device->promised -= waits && taken;

@@ -3,7 +3,8 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
+
+#include "transposed/condition.h"
 
 /* Lives on the waiting thread's stack. */
 struct tpd_pool_waiter {
@@ -11,25 +12,11 @@ struct tpd_pool_waiter {
 };
 
 enum tpd_status tpd_pool_condition_init(pthread_mutex_t *lock, pthread_cond_t *changed, struct tpd_error *error) {
-    pthread_condattr_t attributes;
-    if (pthread_mutex_init(lock, NULL) != 0)
-        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no lock");
-    bool done = false;
-    if (pthread_condattr_init(&attributes) == 0) {
-        done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 && pthread_cond_init(changed, &attributes) == 0;
-        (void)pthread_condattr_destroy(&attributes);
-    }
-    if (done)
-        return TPD_OK;
-    (void)pthread_mutex_destroy(lock);
-    return tpd_fail(error, TPD_NO_MEMORY, "the system gave no condition variable");
+    return tpd_condition_init(lock, changed, error);
 }
 
 bool tpd_pool_condition_wait(pthread_mutex_t *lock, pthread_cond_t *changed, uint64_t deadline_ns) {
-    if (deadline_ns == 0)
-        return pthread_cond_wait(changed, lock) == 0;
-    struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)};
-    return pthread_cond_timedwait(changed, lock, &until) == 0;
+    return tpd_condition_wait(lock, changed, deadline_ns);
 }
 
 enum tpd_status tpd_pool_init(struct tpd_device_pool *pool, uint64_t bytes, struct tpd_error *error) {

@@ -13,6 +13,7 @@
 #include "transposed/alloc.h"
 #include "transposed/backend.h"
 #include "transposed/clock.h"
+#include "transposed/condition.h"
 
 enum {
     LANES_DEFAULT = 4,
@@ -25,8 +26,8 @@ struct tpd_device {
     struct tpd_tile tile; /* for tasks that name none */
     uint32_t lanes;
     pthread_mutex_t lock;
-    pthread_cond_t freed; /* on CLOCK_MONOTONIC, as deadlines are */
-    uint32_t busy;        /* under lock */
+    pthread_cond_t freed;
+    uint32_t busy; /* under lock */
 };
 
 static uint32_t simt_count(struct tpd_error *error) {
@@ -34,31 +35,17 @@ static uint32_t simt_count(struct tpd_error *error) {
     return 1;
 }
 
-static int init_lock(struct tpd_device *device) {
-    pthread_condattr_t attributes;
-    int code = pthread_condattr_init(&attributes);
-    if (code != 0)
-        return code;
-    code = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    if (code == 0)
-        code = pthread_cond_init(&device->freed, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
-    if (code != 0)
-        return code;
-    code = pthread_mutex_init(&device->lock, NULL);
-    if (code != 0)
-        (void)pthread_cond_destroy(&device->freed);
-    return code;
-}
-
 static enum tpd_status simt_open(uint32_t index, const struct tpd_device_options *options, struct tpd_device **device,
                                  struct tpd_error *error) {
     if (index != 0)
         return tpd_fail(error, TPD_UNKNOWN_DEVICE, "simt has one device, number 0, and not a number %" PRIu32, index);
     struct tpd_device *made = tpd_alloc_zero(1, sizeof *made);
-    if (made == NULL || init_lock(made) != 0) {
-        tpd_free(made);
+    if (made == NULL)
         return tpd_fail(error, TPD_NO_MEMORY, "the system gave no memory for the simt device");
+    enum tpd_status status = tpd_condition_init(&made->lock, &made->freed, error);
+    if (status != TPD_OK) {
+        tpd_free(made);
+        return status;
     }
     made->tile = options->tile;
     made->lanes = options->lanes != 0 ? options->lanes : LANES_DEFAULT;
@@ -69,8 +56,7 @@ static enum tpd_status simt_open(uint32_t index, const struct tpd_device_options
 static void simt_close(struct tpd_device *device) {
     if (device == NULL)
         return;
-    (void)pthread_mutex_destroy(&device->lock);
-    (void)pthread_cond_destroy(&device->freed);
+    tpd_condition_fini(&device->lock, &device->freed);
     tpd_free(device);
 }
 
@@ -110,12 +96,10 @@ static enum tpd_status simt_check(struct tpd_device *device, const struct tpd_ta
 
 /* Counts this run in. Fails with TPD_DEADLINE. */
 static enum tpd_status take_lane(struct tpd_device *device, uint64_t deadline_ns, struct tpd_error *error) {
-    struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000u), .tv_nsec = (long)(deadline_ns % 1000000000u)};
-    int code = 0;
+    bool in_time = true;
     pthread_mutex_lock(&device->lock);
-    while (device->busy == device->lanes && code == 0)
-        code = deadline_ns != 0 ? pthread_cond_timedwait(&device->freed, &device->lock, &deadline)
-                                : pthread_cond_wait(&device->freed, &device->lock);
+    while (device->busy == device->lanes && in_time)
+        in_time = tpd_condition_wait(&device->lock, &device->freed, deadline_ns);
     bool taken = device->busy < device->lanes; /* even when the time ran out at the same moment */
     device->busy += taken;
     pthread_mutex_unlock(&device->lock);

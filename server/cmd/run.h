@@ -41,6 +41,14 @@ struct tpd_run {
     struct tpd_packer *packer; /* of the sink */
 };
 
+/* A format by name, for --from and --to. */
+enum tpd_status tpd_run_set_format(const char *option, const char *text, enum tpd_codec_id *format,
+                                   struct tpd_error *error) TPD_CHECKED;
+/* Fails with TPD_BAD_PARAMETER where nothing but the output's suffix could name its format, and names none. */
+enum tpd_status tpd_run_check_suffix(const struct tpd_run *run, struct tpd_error *error) TPD_CHECKED;
+/* Reads the input's first bytes into chunk, and settles the formats and packings that the command line left open. */
+enum tpd_status tpd_run_look(struct tpd_run *run, struct tpd_error *error) TPD_CHECKED;
+
 /* Input as it is behind its packing, from the first byte on, to take(). */
 enum tpd_status tpd_run_receive(struct tpd_run *run, tpd_pack_take *take, void *self, struct tpd_error *error) TPD_CHECKED;
 /* Output, packed where its name says so. open before the first byte, close always. */

@@ -32,19 +32,6 @@ enum tpd_status tpd_item_sink_push(struct tpd_item_sink *sink, const void *bytes
                                    struct tpd_error *error) TPD_CHECKED;
 enum tpd_status tpd_item_sink_finish(struct tpd_item_sink *sink, struct tpd_error *error) TPD_CHECKED;
 
-/* A text body: one growing block with TPD_TEXT_PAD zero bytes behind the text, once it is finished. */
-struct tpd_text_sink {
-    struct tpd_block block;
-    uint64_t most;
-    bool is_given; /* the caller's own, with its zeros */
-};
-/* `what` is the format's name, for errors. Fails with TPD_TOO_LARGE and as blocks do. */
-enum tpd_status tpd_text_sink_open(struct tpd_text_sink *sink, const struct tpd_decode_options *options, const char *what,
-                                   struct tpd_error *error) TPD_CHECKED;
-enum tpd_status tpd_text_sink_push(struct tpd_text_sink *sink, const void *bytes, size_t count,
-                                   struct tpd_error *error) TPD_CHECKED;
-void tpd_text_sink_finish(struct tpd_text_sink *sink);
-
 /* Adds line and column of `at` to an error. */
 void tpd_text_place(struct tpd_error *error, const unsigned char *text, const unsigned char *at);
 

@@ -1,15 +1,9 @@
 /* codec_json.c -- JSON bodies: the text is kept whole, finish() finds its cells. */
 #include <string.h>
 
-#include "server/codec/codec_internal.h"
 #include "server/codec/json_parse.h"
 #include "server/codec/json_write.h"
-#include "transposed/alloc.h"
-
-struct tpd_decoder {
-    struct tpd_decode_options options;
-    struct tpd_text_sink sink;
-};
+#include "server/codec/text_decoder.h"
 
 /* White space, then a bracket; and nothing in sight that no JSON has, as raw items may begin with the same byte. */
 static bool json_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options) {
@@ -24,43 +18,16 @@ static bool json_sniff(const unsigned char *head, size_t head_bytes, const struc
     return true;
 }
 
-static enum tpd_status json_open(const struct tpd_decode_options *options, struct tpd_decoder **decoder,
-                                 struct tpd_error *error) {
-    enum tpd_status status = tpd_decoder_make(sizeof **decoder, decoder, error);
-    if (status != TPD_OK)
-        return status;
-    (*decoder)->options = *options;
-    status = tpd_text_sink_open(&(*decoder)->sink, options, "JSON", error);
-    if (status != TPD_OK) {
-        tpd_free(*decoder);
-        *decoder = NULL;
-    }
-    return status;
-}
-
-static enum tpd_status json_push(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error) {
-    return tpd_text_sink_push(&decoder->sink, bytes, count, error);
-}
-
 static enum tpd_status json_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
     struct tpd_error local = {0};
-    struct tpd_block *text = &decoder->sink.block;
-    tpd_text_sink_finish(&decoder->sink);
+    const struct tpd_block *text = &decoder->text;
     struct tpd_json_scan scan = {text->data, text->data + text->bytes, error != NULL ? error : &local};
+    tpd_text_decoder_end(decoder);
     memset(payload, 0, sizeof *payload);
     enum tpd_status status = tpd_json_parse(&scan, &decoder->options, payload);
-    if (status != TPD_OK)
-        return status;
-    payload->text = *text;
-    memset(text, 0, sizeof *text);
-    return TPD_OK;
-}
-
-static void json_close(struct tpd_decoder *decoder) {
-    if (decoder == NULL)
-        return;
-    tpd_block_release(&decoder->sink.block);
-    tpd_free(decoder);
+    if (status == TPD_OK)
+        tpd_text_decoder_give(decoder, payload);
+    return status;
 }
 
 /* Its own cells as they are; binary items that have a number in them are printed. */
@@ -72,10 +39,10 @@ static bool json_takes(const struct tpd_payload *payload) {
 const struct tpd_codec_ops tpd_codec_ops_JSON = {
     .text = true,
     .sniff = json_sniff,
-    .open = json_open,
-    .push = json_push,
+    .open = tpd_text_decoder_open,
+    .push = tpd_text_decoder_push,
     .finish = json_finish,
-    .close = json_close,
+    .close = tpd_text_decoder_close,
     .takes = json_takes,
     .encode = tpd_json_write,
 };

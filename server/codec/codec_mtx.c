@@ -6,59 +6,27 @@
 #include <strings.h>
 
 #include "server/codec/cell_write.h"
-#include "server/codec/codec_internal.h"
 #include "server/codec/mtx_parse.h"
 #include "server/codec/number_rows.h"
-#include "transposed/alloc.h"
+#include "server/codec/text_decoder.h"
 
 static const char BANNER[] = "%%MatrixMarket";
-
-struct tpd_decoder {
-    struct tpd_decode_options options;
-    struct tpd_text_sink sink;
-};
 
 static bool mtx_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options) {
     (void)options;
     return head_bytes >= sizeof BANNER - 1 && strncasecmp((const char *)head, BANNER, sizeof BANNER - 1) == 0;
 }
 
-static enum tpd_status mtx_open(const struct tpd_decode_options *options, struct tpd_decoder **decoder, struct tpd_error *error) {
-    enum tpd_status status = tpd_decoder_make(sizeof **decoder, decoder, error);
-    if (status != TPD_OK)
-        return status;
-    (*decoder)->options = *options;
-    status = tpd_text_sink_open(&(*decoder)->sink, options, "Matrix Market", error);
-    if (status != TPD_OK) {
-        tpd_free(*decoder);
-        *decoder = NULL;
-    }
-    return status;
-}
-
-static enum tpd_status mtx_push(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error) {
-    return tpd_text_sink_push(&decoder->sink, bytes, count, error);
-}
-
 static enum tpd_status mtx_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
     struct tpd_error local = {0};
-    struct tpd_block *text = &decoder->sink.block;
-    tpd_text_sink_finish(&decoder->sink);
+    const struct tpd_block *text = &decoder->text;
     struct tpd_json_scan scan = {text->data, text->data + text->bytes, error != NULL ? error : &local};
+    tpd_text_decoder_end(decoder);
     memset(payload, 0, sizeof *payload);
     enum tpd_status status = tpd_mtx_parse(&scan, &decoder->options, payload);
-    if (status != TPD_OK)
-        return status;
-    payload->text = *text;
-    memset(text, 0, sizeof *text);
-    return TPD_OK;
-}
-
-static void mtx_close(struct tpd_decoder *decoder) {
-    if (decoder == NULL)
-        return;
-    tpd_block_release(&decoder->sink.block);
-    tpd_free(decoder);
+    if (status == TPD_OK)
+        tpd_text_decoder_give(decoder, payload);
+    return status;
 }
 
 static bool mtx_takes(const struct tpd_payload *payload) {
@@ -123,10 +91,10 @@ const struct tpd_codec_ops tpd_codec_ops_MTX = {
     .one_matrix = true,
     .text = true,
     .sniff = mtx_sniff,
-    .open = mtx_open,
-    .push = mtx_push,
+    .open = tpd_text_decoder_open,
+    .push = tpd_text_decoder_push,
     .finish = mtx_finish,
-    .close = mtx_close,
+    .close = tpd_text_decoder_close,
     .takes = mtx_takes,
     .encode = mtx_encode,
 };

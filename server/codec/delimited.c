@@ -4,15 +4,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "transposed/alloc.h"
+#include "server/codec/text_decoder.h"
 
 enum { FEW_CELLS = 1024 }; /* a batch for one row, which may need several */
-
-struct tpd_decoder {
-    struct tpd_decode_options options;
-    struct tpd_text_sink sink;
-    unsigned char delimiter;
-};
 
 /* How the first row ends. What is wrong with it is said when it is read. */
 static enum tpd_status read_line_end(struct tpd_cell_scan scan, bool *crlf, struct tpd_error *error) {
@@ -115,32 +109,6 @@ bool tpd_table_sniff(const unsigned char *head, size_t head_bytes, const struct 
     return false;
 }
 
-enum tpd_status tpd_table_decoder_open(const struct tpd_decode_options *options, unsigned char delimiter,
-                                       struct tpd_decoder **decoder, struct tpd_error *error) {
-    enum tpd_status status = tpd_decoder_make(sizeof **decoder, decoder, error);
-    if (status != TPD_OK)
-        return status;
-    (*decoder)->options = *options;
-    (*decoder)->delimiter = delimiter;
-    status = tpd_text_sink_open(&(*decoder)->sink, options, "delimited", error);
-    if (status != TPD_OK) {
-        tpd_free(*decoder);
-        *decoder = NULL;
-    }
-    return status;
-}
-
-enum tpd_status tpd_table_push(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error) {
-    return tpd_text_sink_push(&decoder->sink, bytes, count, error);
-}
-
-void tpd_table_close(struct tpd_decoder *decoder) {
-    if (decoder == NULL)
-        return;
-    tpd_block_release(&decoder->sink.block);
-    tpd_free(decoder);
-}
-
 /* One reading of the text: its shape, and its cells where there is room for them (cells NULL: not even one). */
 static enum tpd_status read_cells(struct tpd_cell_scan *scan, struct tpd_table_shape *shape, struct tpd_cell_batch *batch,
                                   struct tpd_cell *cells, struct tpd_error *error) {
@@ -202,29 +170,27 @@ static enum tpd_status check_cells(uint64_t rows, uint64_t cols, const struct tp
 }
 
 /* The filler's letters lie behind the text, so that a cell can point to them. */
-static enum tpd_status add_filler(struct tpd_text_sink *sink, const char *filler, struct tpd_cell *cell,
-                                  struct tpd_error *error) {
+static enum tpd_status add_filler(struct tpd_block *text, const char *filler, struct tpd_cell *cell, struct tpd_error *error) {
     size_t bytes = strlen(filler);
-    uint64_t place = sink->block.bytes;
-    enum tpd_status status = tpd_block_grow(&sink->block, sink->block.bytes + bytes + 2 * TPD_TEXT_PAD, error);
+    uint64_t place = text->bytes;
+    enum tpd_status status = tpd_block_grow(text, text->bytes + bytes + 2 * TPD_TEXT_PAD, error);
     if (status != TPD_OK)
         return status;
-    memcpy(sink->block.data + place, filler, bytes);
-    memset(sink->block.data + place + bytes, 0, TPD_TEXT_PAD);
-    sink->block.bytes += bytes; /* as it grows, the filler moves along */
+    memcpy(text->data + place, filler, bytes);
+    memset(text->data + place + bytes, 0, TPD_TEXT_PAD);
+    text->bytes += bytes; /* as it grows, the filler moves along */
     *cell = tpd_cell_of(place, bytes);
     return TPD_OK;
 }
 
-static enum tpd_status find_cells(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_cell_batch *batch,
-                                  struct tpd_error *error) {
-    struct tpd_block *text = &decoder->sink.block;
+static enum tpd_status find_cells(struct tpd_decoder *decoder, unsigned char delimiter, struct tpd_payload *payload,
+                                  struct tpd_cell_batch *batch, struct tpd_error *error) {
+    struct tpd_block *text = &decoder->text;
     struct tpd_table_options *table = &decoder->options.table;
     struct tpd_cell_scan scan;
     struct tpd_table_shape shape = {.pad = table->ragged == TPD_RAGGED_PAD};
     struct tpd_cell filler = {0};
-    enum tpd_status status =
-        tpd_table_open(table, decoder->delimiter, text->data, text->bytes, &payload->form.table, &scan, error);
+    enum tpd_status status = tpd_table_open(table, delimiter, text->data, text->bytes, &payload->form.table, &scan, error);
     uint64_t marks = status == TPD_OK ? tpd_cell_marks(scan.first, (size_t)(scan.end - scan.first), scan.delimiter) + 1 : 0;
     if (status == TPD_OK && shape.pad) {
         size_t bytes = text->bytes;
@@ -232,9 +198,9 @@ static enum tpd_status find_cells(struct tpd_decoder *decoder, struct tpd_payloa
         if (status == TPD_OK)
             status = check_cells(shape.rows, shape.cols, table, error);
         if (status == TPD_OK)
-            status = add_filler(&decoder->sink, table->filler, &filler, error);
+            status = add_filler(text, table->filler, &filler, error);
         if (status == TPD_OK) /* the block may lie elsewhere now */
-            status = tpd_table_open(table, decoder->delimiter, text->data, bytes, &payload->form.table, &scan, error);
+            status = tpd_table_open(table, delimiter, text->data, bytes, &payload->form.table, &scan, error);
         marks = shape.rows * shape.cols;
     }
     if (status == TPD_OK && marks > (SIZE_MAX / 2) / sizeof(struct tpd_cell))
@@ -255,17 +221,19 @@ static enum tpd_status find_cells(struct tpd_decoder *decoder, struct tpd_payloa
     return status;
 }
 
-enum tpd_status tpd_table_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error) {
+enum tpd_status tpd_table_finish(struct tpd_decoder *decoder, enum tpd_codec_id format, unsigned char delimiter,
+                                 struct tpd_payload *payload, struct tpd_error *error) {
     struct tpd_cell_batch batch;
     memset(payload, 0, sizeof *payload);
-    tpd_text_sink_finish(&decoder->sink);
+    payload->format = format;
+    tpd_text_decoder_end(decoder);
     enum tpd_status status = tpd_cell_batch_init(&batch, TPD_BATCH_CELLS, error);
     if (status != TPD_OK)
         return status;
     bool is_read = false;
-    status = tpd_table_read_items(&decoder->options, decoder->delimiter, &decoder->sink.block, &batch, payload, &is_read, error);
+    status = tpd_table_read_items(&decoder->options, delimiter, &decoder->text, &batch, payload, &is_read, error);
     if (status == TPD_OK && !is_read)
-        status = find_cells(decoder, payload, &batch, error);
+        status = find_cells(decoder, delimiter, payload, &batch, error);
     tpd_cell_batch_fini(&batch);
     if (status == TPD_OK)
         status = tpd_codec_shape_agrees(&decoder->options, &payload->matrix, error);
@@ -278,7 +246,6 @@ enum tpd_status tpd_table_finish(struct tpd_decoder *decoder, struct tpd_payload
     if (decoder->options.has_dtype)
         payload->matrix.dtype = decoder->options.dtype;
     payload->cells = true;
-    payload->text = decoder->sink.block;
-    memset(&decoder->sink.block, 0, sizeof decoder->sink.block);
+    tpd_text_decoder_give(decoder, payload);
     return TPD_OK;
 }

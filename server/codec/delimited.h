@@ -27,13 +27,10 @@ bool tpd_table_shape_add(struct tpd_table_shape *shape, const struct tpd_cell_sc
 enum tpd_status tpd_table_ragged(const struct tpd_cell_scan *scan, const struct tpd_table_shape *shape, const unsigned char **at,
                                  struct tpd_error *error) TPD_CHECKED;
 
-/* struct tpd_codec_ops of a format whose delimiter is `delimiter` unless the request says another. */
+/* What struct tpd_codec_ops of such a format has of its own; `delimiter` is the format's, unless the request says another. */
 bool tpd_table_sniff(const unsigned char *head, size_t head_bytes, const struct tpd_decode_options *options);
-enum tpd_status tpd_table_decoder_open(const struct tpd_decode_options *options, unsigned char delimiter,
-                                       struct tpd_decoder **decoder, struct tpd_error *error) TPD_CHECKED;
-enum tpd_status tpd_table_push(struct tpd_decoder *decoder, const void *bytes, size_t count, struct tpd_error *error);
-enum tpd_status tpd_table_finish(struct tpd_decoder *decoder, struct tpd_payload *payload, struct tpd_error *error);
-void tpd_table_close(struct tpd_decoder *decoder);
+enum tpd_status tpd_table_finish(struct tpd_decoder *decoder, enum tpd_codec_id format, unsigned char delimiter,
+                                 struct tpd_payload *payload, struct tpd_error *error);
 /* The whole text as items of the dtype asked for, or float64, where that is what the answer needs: fills matrix and items. Where
  * *done is false nothing is held: there is something in the table that is to be looked at cell by cell, or refused. Fails as
  * blocks do. */

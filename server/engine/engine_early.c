@@ -6,11 +6,11 @@
  * the usual way.
  */
 #include <string.h>
-#include <time.h>
 
 #include "server/engine/engine_internal.h"
 #include "transposed/alloc.h"
 #include "transposed/clock.h"
+#include "transposed/condition.h"
 
 enum {
     LEAST_BYTES = 4 << 20, /* below, what could overlap is shorter than the waking of a thread or two */
@@ -39,12 +39,11 @@ struct tpd_early {
 static enum tpd_status await(struct tpd_flow *flow, uint64_t bytes, struct tpd_error *error) {
     struct tpd_early *early = (struct tpd_early *)(void *)flow;
     uint64_t until_ns = tpd_clock_ns() + PATIENCE_NS;
-    struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u), .tv_nsec = (long)(until_ns % 1000000000u)};
     (void)pthread_mutex_lock(&early->lock);
     early->wanted_bytes = bytes;
-    int timed_out = 0;
-    while (!early->abandoned && early->there_bytes < bytes && timed_out == 0)
-        timed_out = pthread_cond_timedwait(&early->changed, &early->lock, &until);
+    bool in_time = true;
+    while (!early->abandoned && early->there_bytes < bytes && in_time)
+        in_time = tpd_condition_wait(&early->lock, &early->changed, until_ns);
     early->wanted_bytes = UINT64_MAX;
     bool goes_on = !early->abandoned && early->there_bytes >= bytes;
     (void)pthread_mutex_unlock(&early->lock);
@@ -54,8 +53,7 @@ static enum tpd_status await(struct tpd_flow *flow, uint64_t bytes, struct tpd_e
 static void early_free(struct tpd_early *early) {
     tpd_block_release(&early->in);
     tpd_block_release(&early->out);
-    (void)pthread_cond_destroy(&early->changed);
-    (void)pthread_mutex_destroy(&early->lock);
+    tpd_condition_fini(&early->lock, &early->changed);
     tpd_free(early);
 }
 
@@ -141,20 +139,6 @@ static bool take_seat(struct tpd_early_seat *seat, struct tpd_early *early) {
 
 /* ---- a job ---- */
 
-static bool lock_init(struct tpd_early *early) {
-    pthread_condattr_t monotonic;
-    if (pthread_mutex_init(&early->lock, NULL) != 0)
-        return false;
-    bool done = false;
-    if (pthread_condattr_init(&monotonic) == 0) {
-        done = pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0 && pthread_cond_init(&early->changed, &monotonic) == 0;
-        (void)pthread_condattr_destroy(&monotonic);
-    }
-    if (!done)
-        (void)pthread_mutex_destroy(&early->lock);
-    return done;
-}
-
 static bool is_worth_it(const struct tpd_arriving *arriving, uint64_t bytes) {
     const struct tpd_matrix *matrix = &arriving->matrix;
     return bytes >= LEAST_BYTES && !arriving->column_major && !tpd_matrix_is_relabel(matrix) && arriving->items->pinned &&
@@ -173,7 +157,7 @@ static void begin(struct tpd_engine *engine, struct tpd_job *job, const struct t
     struct tpd_early *early = tpd_alloc_zero(1, sizeof *early);
     if (early == NULL)
         return;
-    if (!lock_init(early)) {
+    if (tpd_condition_init(&early->lock, &early->changed, NULL) != TPD_OK) {
         tpd_free(early);
         return;
     }

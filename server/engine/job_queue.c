@@ -6,38 +6,31 @@
 #include <string.h>
 
 #include "transposed/clock.h"
+#include "transposed/condition.h"
 
 /* Least pause between two scans of the list, so that many deadlines in a row cost one scan and not one each. */
 enum { SCAN_PAUSE_NS = 5000000 };
 
 enum tpd_status tpd_job_queue_init(struct tpd_job_queue *queue, uint32_t lines, uint64_t depth, struct tpd_error *error) {
-    pthread_condattr_t monotonic;
     memset(queue, 0, sizeof *queue);
     queue->depth = depth;
     atomic_init(&queue->running, 0);
     atomic_init(&queue->refusing, false);
-    if (pthread_condattr_init(&monotonic) != 0)
-        return tpd_fail(error, TPD_NO_MEMORY, "the system gave no condition variable");
-    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    bool overdue = pthread_cond_init(&queue->overdue, &monotonic) == 0;
-    bool made = overdue && pthread_mutex_init(&queue->lock, NULL) == 0;
-    (void)pthread_condattr_destroy(&monotonic);
-    while (made && queue->line_count < lines && pthread_cond_init(&queue->lines[queue->line_count].work, NULL) == 0)
+    enum tpd_status status = tpd_condition_init(&queue->lock, &queue->overdue, error);
+    if (status != TPD_OK)
+        return status;
+    while (queue->line_count < lines && pthread_cond_init(&queue->lines[queue->line_count].work, NULL) == 0)
         atomic_init(&queue->lines[queue->line_count++].count, 0);
-    if (made && queue->line_count == lines)
+    if (queue->line_count == lines)
         return TPD_OK;
-    if (made)
-        tpd_job_queue_fini(queue);
-    else if (overdue)
-        (void)pthread_cond_destroy(&queue->overdue);
-    return tpd_fail(error, TPD_NO_MEMORY, "the system gave no lock for the queue");
+    tpd_job_queue_fini(queue);
+    return tpd_fail(error, TPD_NO_MEMORY, "the system gave no condition variable for the queue");
 }
 
 void tpd_job_queue_fini(struct tpd_job_queue *queue) {
     while (queue->line_count > 0)
         (void)pthread_cond_destroy(&queue->lines[--queue->line_count].work);
-    (void)pthread_cond_destroy(&queue->overdue);
-    (void)pthread_mutex_destroy(&queue->lock);
+    tpd_condition_fini(&queue->lock, &queue->overdue);
 }
 
 static enum tpd_status draining(struct tpd_error *error) {
@@ -165,8 +158,7 @@ struct tpd_job *tpd_job_queue_expire(struct tpd_job_queue *queue, uint64_t idle_
         if (look_ns < now_ns + SCAN_PAUSE_NS)
             look_ns = now_ns + SCAN_PAUSE_NS;
         queue->look_ns = look_ns;
-        struct timespec until = {.tv_sec = (time_t)(look_ns / 1000000000u), .tv_nsec = (long)(look_ns % 1000000000u)};
-        (void)pthread_cond_timedwait(&queue->overdue, &queue->lock, &until);
+        (void)tpd_condition_wait(&queue->lock, &queue->overdue, look_ns);
     }
     bool refusing = queue->refusing;
     (void)pthread_mutex_unlock(&queue->lock);

@@ -12,6 +12,7 @@
 #include "server/http/http_internal.h"
 #include "transposed/alloc.h"
 #include "transposed/clock.h"
+#include "transposed/condition.h"
 #include "transposed/log.h"
 
 #define SECOND_NS 1000000000u
@@ -328,13 +329,12 @@ static void *watch(void *self) {
     struct tpd_registry *registry = &listener->registry;
     pthread_mutex_lock(&registry->lock);
     while (!registry->stop) {
-        uint64_t now = tpd_clock_ns(), until = now + PERIOD_NS;
+        uint64_t now = tpd_clock_ns();
         const struct tpd_config *config = atomic_load_explicit(&listener->http->world->config, memory_order_acquire);
         bool stopping = atomic_load_explicit(&listener->http->stopping, memory_order_acquire);
         for (struct tpd_connection *at = registry->first; at != NULL; at = at->next)
             look_at(at, config, stopping, now);
-        struct timespec wake = {.tv_sec = (time_t)(until / SECOND_NS), .tv_nsec = (long)(until % SECOND_NS)};
-        (void)pthread_cond_timedwait(&registry->wake, &registry->lock, &wake);
+        (void)tpd_condition_wait(&registry->lock, &registry->wake, now + PERIOD_NS);
     }
     pthread_mutex_unlock(&registry->lock);
     return NULL;
@@ -342,15 +342,14 @@ static void *watch(void *self) {
 
 enum tpd_status tpd_registry_init(struct tpd_listener *listener, struct tpd_error *error) {
     struct tpd_registry *registry = &listener->registry;
-    pthread_condattr_t monotonic;
-    pthread_mutex_init(&registry->lock, NULL);
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&registry->wake, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    enum tpd_status status = tpd_condition_init(&registry->lock, &registry->wake, error);
+    if (status != TPD_OK)
+        return status;
     int failed = pthread_create(&registry->watcher, NULL, watch, listener);
-    if (failed != 0)
+    if (failed != 0) {
+        tpd_condition_fini(&registry->lock, &registry->wake);
         return tpd_fail(error, TPD_NO_MEMORY, "the thread that watches connections can't be started: %s", strerror(failed));
+    }
     registry->watching = true;
     return TPD_OK;
 }
@@ -364,6 +363,5 @@ void tpd_registry_fini(struct tpd_registry *registry) {
         pthread_join(registry->watcher, NULL);
         registry->watching = false;
     }
-    pthread_cond_destroy(&registry->wake);
-    pthread_mutex_destroy(&registry->lock);
+    tpd_condition_fini(&registry->lock, &registry->wake);
 }

@@ -1,11 +1,11 @@
-/* road_options.h -- what a test's body goes the codecs' road with: blocks from the heap, and strings for what is not finite. */
+/* road_options.h -- what a test's body goes the codecs' road with: blocks from the heap. */
 #ifndef TPD_ROAD_OPTIONS_H
 #define TPD_ROAD_OPTIONS_H
 
 #include "tests/golden/codec_road.h"
 
-static inline struct tpd_encode_options to_heap(void) {
-    struct tpd_encode_options options = {.memory = tpd_memory_heap(), .nonfinite = TPD_NONFINITE_STRING};
+static inline struct tpd_encode_options to_heap(enum tpd_nonfinite nonfinite) {
+    struct tpd_encode_options options = {.memory = tpd_memory_heap(), .nonfinite = nonfinite};
     return options;
 }
 

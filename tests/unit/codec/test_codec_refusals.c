@@ -8,7 +8,7 @@
 /* Errors name the place: byte, line and column; sizes of both sides; the limit. */
 START_TEST(test_places) {
     struct tpd_decode_options decode = from_heap();
-    struct tpd_encode_options encode = to_heap();
+    struct tpd_encode_options encode = to_heap(TPD_NONFINITE_STRING);
     struct tpd_encoded answer;
     struct tpd_error error = {0};
     static const struct {
@@ -115,7 +115,7 @@ START_TEST(test_advice) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tpd_decode_options decode = from_heap();
-        struct tpd_encode_options encode = to_heap();
+        struct tpd_encode_options encode = to_heap(TPD_NONFINITE_STRING);
         struct tpd_encoded answer;
         struct tpd_error error = {0};
         decode.has_dtype = encode.has_dtype = cases[i].dtype != TPD_DTYPE_OPAQUE;
@@ -138,7 +138,7 @@ START_TEST(test_ranks) {
     } cases[] = {{"()", "a.reshape(1, 1)"}, {"(6,)", "a.reshape(1, -1)"}, {"(1, 1, 2, 3)", "a.reshape(-1, *a.shape[-2:])"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tpd_decode_options decode = from_heap();
-        struct tpd_encode_options encode = to_heap();
+        struct tpd_encode_options encode = to_heap(TPD_NONFINITE_STRING);
         struct tpd_encoded answer;
         struct tpd_error error = {0};
         char body[256] = "\x93NUMPY\x01";

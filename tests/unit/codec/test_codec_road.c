@@ -29,7 +29,7 @@ static void chain(enum tpd_dtype dtype, uint64_t batch, uint64_t rows, uint64_t 
     tpd_transpose_ref(&matrix, in.data, wanted.data);
     for (size_t p = 0; p < 4; p++) {
         struct tpd_decode_options decode = from_heap(), plain = from_heap();
-        struct tpd_encode_options encode = to_heap();
+        struct tpd_encode_options encode = to_heap(TPD_NONFINITE_STRING);
         struct tpd_encoded npy, json, raw;
         decode.has_rows = decode.has_cols = decode.has_batch = decode.has_dtype = true;
         decode.rows = rows;
@@ -113,7 +113,7 @@ START_TEST(test_json_random) {
                     to = stpcpy(to, c == cols - 1 ? "]]" : "]");
             }
         struct tpd_decode_options decode = from_heap();
-        struct tpd_encode_options encode = to_heap();
+        struct tpd_encode_options encode = to_heap(TPD_NONFINITE_STRING);
         struct tpd_encoded answer;
         struct tpd_error error = {0};
         ck_assert_ok(codec_road(TPD_CODEC_JSON, TPD_CODEC_JSON, &decode, &encode, text, (size_t)(at - text), pieces[round % 4],
@@ -135,7 +135,7 @@ END_TEST
 /* The nth allocation fails, n = 1, 2, ... until the way is passed: always TPD_NO_MEMORY, and nothing is held. */
 static void starve(enum tpd_codec_id in, enum tpd_codec_id out, const struct tpd_decode_options *decode, const void *body,
                    size_t bytes) {
-    struct tpd_encode_options encode = to_heap();
+    struct tpd_encode_options encode = to_heap(TPD_NONFINITE_STRING);
     for (uint64_t nth = 1;; nth++) {
         struct tpd_encoded answer;
         struct tpd_error error = {0};
@@ -155,7 +155,7 @@ static void starve(enum tpd_codec_id in, enum tpd_codec_id out, const struct tpd
 
 START_TEST(test_starve) {
     struct tpd_decode_options plain = from_heap(), shaped = from_heap();
-    struct tpd_encode_options encode = to_heap();
+    struct tpd_encode_options encode = to_heap(TPD_NONFINITE_STRING);
     struct tpd_encoded npy, json;
     struct tpd_error error = {0};
     shaped.has_rows = shaped.has_cols = true;
@@ -179,7 +179,7 @@ END_TEST
 
 START_TEST(test_limits) {
     struct tpd_decode_options decode = from_heap();
-    struct tpd_encode_options encode = to_heap();
+    struct tpd_encode_options encode = to_heap(TPD_NONFINITE_STRING);
     struct tpd_encoded answer;
     struct tpd_error error = {0};
     /* A cell of just the most text there may be, and one more. */
@@ -202,6 +202,20 @@ START_TEST(test_limits) {
                      TPD_MALFORMED);
     ck_assert_uint_eq(error.offset, 4);
     free(text);
+    /* Text beyond the offset of a cell: before its first byte. */
+    for (enum tpd_codec_id id = 0; id < TPD_CODEC_COUNT; id++) {
+        struct tpd_decode_options huge = from_heap();
+        struct tpd_decoder *decoder;
+        huge.body_most_bytes = (uint64_t)1 << 50;
+        huge.has_content_bytes = true;
+        huge.content_bytes = ((uint64_t)1 << 40) + 1;
+        if (!tpd_codec_at(id)->text)
+            continue;
+        ck_assert_int_eq(tpd_codec_at(id)->open(&huge, &decoder, &error), TPD_TOO_LARGE);
+        ck_assert_uint_eq(error.limit, (uint64_t)1 << 40);
+        ck_assert_uint_eq(error.actual, huge.content_bytes);
+        ck_assert_ptr_null(decoder);
+    }
     /* Rows without items, more than any text could show. */
     decode.has_rows = decode.has_cols = true;
     decode.rows = 0;
@@ -224,7 +238,7 @@ END_TEST
 /* The block that came is the block that leaves: no copy on the binary road. */
 START_TEST(test_no_copy) {
     struct tpd_decode_options decode = from_heap();
-    struct tpd_encode_options encode = to_heap();
+    struct tpd_encode_options encode = to_heap(TPD_NONFINITE_STRING);
     struct tpd_payload payload;
     struct tpd_encoded answer;
     struct tpd_error error = {0};

@@ -7,17 +7,7 @@
 
 #include "harness.h"
 #include "server/codec/number.h"
-#include "tests/golden/codec_road.h"
-
-static struct tpd_encode_options to_heap(void) {
-    struct tpd_encode_options options = {.memory = tpd_memory_heap()};
-    return options;
-}
-
-static struct tpd_decode_options from_heap(void) {
-    struct tpd_decode_options options = {.memory = tpd_memory_heap(), .body_most_bytes = 1 << 26};
-    return options;
-}
+#include "tests/unit/codec/road_options.h"
 
 /* What a format has no word for. */
 static bool has(enum tpd_codec_id codec, enum tpd_dtype dtype) {
@@ -33,7 +23,7 @@ static bool stays_text(enum tpd_codec_id a, enum tpd_codec_id b) {
 static void road(enum tpd_codec_id in, enum tpd_codec_id out, enum tpd_dtype dtype, const struct tpd_matrix *shape,
                  const void *body, size_t bytes, struct tpd_encoded *answer, struct tpd_matrix *after) {
     struct tpd_decode_options decode = from_heap();
-    struct tpd_encode_options encode = to_heap();
+    struct tpd_encode_options encode = to_heap(TPD_NONFINITE_ERROR);
     struct tpd_error error = {0};
     if (in == TPD_CODEC_RAW) {
         decode.has_rows = decode.has_cols = true;
@@ -107,7 +97,7 @@ START_TEST(test_large_table) {
     }
     for (int way = 0; way < 3; way++) {
         struct tpd_decode_options decode = from_heap();
-        struct tpd_encode_options encode = to_heap();
+        struct tpd_encode_options encode = to_heap(TPD_NONFINITE_ERROR);
         struct tpd_encoded answer;
         struct tpd_error error = {0};
         if (way == 1)
@@ -152,7 +142,7 @@ START_TEST(test_threads) {
             decode.cols = ROWS;
             decode.dtype = dtypes[o / 3];
             for (uint32_t threads = 1; threads <= 3; threads += 2) {
-                struct tpd_encode_options encode = to_heap();
+                struct tpd_encode_options encode = to_heap(TPD_NONFINITE_ERROR);
                 encode.threads = threads;
                 ck_assert_ok(
                     codec_road(TPD_CODEC_RAW, outs[o % 3], &decode, &encode, items, BYTES, 0, NULL, &answer[threads / 2], &error),
@@ -188,7 +178,7 @@ START_TEST(test_places) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct tpd_decode_options decode = from_heap();
-        struct tpd_encode_options encode = to_heap();
+        struct tpd_encode_options encode = to_heap(TPD_NONFINITE_ERROR);
         struct tpd_encoded answer;
         struct tpd_error error = {0};
         ck_assert_int_eq(codec_road(cases[i].in, cases[i].out, &decode, &encode, cases[i].body, strlen(cases[i].body), 0, NULL,
@@ -222,7 +212,7 @@ START_TEST(test_starve) {
                 body[0] = (unsigned char)(bytes - 4);
             for (uint64_t nth = 1;; nth++) {
                 struct tpd_decode_options decode = from_heap();
-                struct tpd_encode_options encode = to_heap();
+                struct tpd_encode_options encode = to_heap(TPD_NONFINITE_ERROR);
                 struct tpd_encoded answer;
                 struct tpd_error error = {0};
                 ck_assert_uint_lt(nth, 100);
