@@ -315,22 +315,25 @@ END_TEST
 
 static Suite *suite(void) {
     Suite *suite = suite_create("cuda");
-    TCase *tests = tcase_create("device");
-    tcase_add_test(tests, device_is_ready);
-    tcase_add_loop_test(tests, every_case, 0, 2);
-    tcase_add_test(tests, in_panels);
-    tcase_add_test(tests, tile_over_the_limit_is_refused_by_name);
+    /* Three, because some of compute-sanitizer's tools make a launch a hundred times as slow: the kernels are enough for those.
+     */
+    TCase *kernels = tcase_create("kernels"), *ways = tcase_create("ways"), *tuner = tcase_create("tuner");
+    tcase_add_test(kernels, device_is_ready);
+    tcase_add_loop_test(kernels, every_case, 0, 2);
+    tcase_add_test(kernels, every_variant);
+    tcase_add_test(kernels, nothing_went_wrong);
+    suite_add_tcase(suite, kernels);
+    tcase_add_test(ways, device_is_ready);
+    tcase_add_test(ways, in_panels);
+    tcase_add_test(ways, tile_over_the_limit_is_refused_by_name);
     if (!quick) {
-        tcase_add_loop_test(tests, more_than_65535_tiles, 0, TPD_STRATEGY_COUNT);
-        tcase_add_test(tests, more_than_two_to_the_31);
+        tcase_add_loop_test(ways, more_than_65535_tiles, 0, TPD_STRATEGY_COUNT);
+        tcase_add_test(ways, more_than_two_to_the_31);
     }
-    tcase_add_test(tests, pinned_memory_and_times);
-    tcase_add_test(tests, eight_threads);
-    tcase_add_test(tests, every_variant);
-    tcase_add_test(tests, nothing_went_wrong);
-    suite_add_tcase(suite, tests);
-    /* By itself: its launches are the same kernels over and over, for which some of compute-sanitizer's tools take minutes. */
-    TCase *tuner = tcase_create("tuner");
+    tcase_add_test(ways, pinned_memory_and_times);
+    tcase_add_test(ways, eight_threads);
+    tcase_add_test(ways, nothing_went_wrong);
+    suite_add_tcase(suite, ways);
     tcase_add_test(tuner, tuned_by_measurement);
     tcase_add_test(tuner, nothing_went_wrong);
     suite_add_tcase(suite, tuner);
