@@ -45,6 +45,7 @@ typedef struct {
 #define GLOBAL_STORE16(active, index, vector) tpd_lane_global_store_vector(simt, active, (index)*ITEMSIZE, vector)
 #define SHARED_LOAD16(place) tpd_lane_shared_load_vector(simt, place)
 #define SHARED_STORE16(place, vector) tpd_lane_shared_store_vector(simt, place, vector)
+#define SHARED_LOAD_HALF(place) tpd_lane_shared_load_half(simt, place)
 
 /* Items are moved by memcpy: a client's matrix may begin at any byte. */
 #define LANE_CALLS(size, item_type)                                                                                       \
@@ -95,6 +96,12 @@ static inline struct tpd_vector tpd_lane_shared_load_vector(struct tpd_simt *sim
     struct tpd_vector vector;
     tpd_simt_touch(simt, TPD_SIMT_SHARED_LOAD, sizeof vector, true, (uint64_t)place * sizeof vector);
     memcpy(&vector, simt->shared + (size_t)place * sizeof vector, sizeof vector);
+    return vector;
+}
+
+static inline struct tpd_vector tpd_lane_shared_load_half(struct tpd_simt *simt, uint32_t place) {
+    const uint64_t half = tpd_lane_shared_load_8(simt, 2 * place);
+    const struct tpd_vector vector = {{(uint32_t)half, (uint32_t)(half >> 32), 0, 0}};
     return vector;
 }
 

@@ -100,6 +100,12 @@ __device__ static inline uint4 tpd_words_of(struct tpd_vector vector) {
 #define SHARED_STORE4(place, unit) ((void)(reinterpret_cast<uint32_t *>(vectors)[place] = (unit)))
 #define SHARED_LOAD16(place) tpd_vector_of(vectors[place])
 #define SHARED_STORE16(place, vector) ((void)(vectors[place] = tpd_words_of(vector)))
+__device__ static inline struct tpd_vector tpd_half_of(const uint4 *place) {
+    const uint2 words = *reinterpret_cast<const uint2 *>(place);
+    const struct tpd_vector vector = {{words.x, words.y, 0, 0}};
+    return vector;
+}
+#define SHARED_LOAD_HALF(place) tpd_half_of(vectors + (place))
 
 #include "kernels/strategies/kernel.h"
 

@@ -22,6 +22,7 @@
  *   GLOBAL_LOAD16(active, index), GLOBAL_STORE16(active, index, vector), SHARED_LOAD16(place), SHARED_STORE16(place, vector)
  *                               a struct tpd_vector (vectors.h) from item `index` on, at a multiple of 16 bytes; `place` counts
  *                               vectors
+ *   SHARED_LOAD_HALF(place)     the first 8 bytes of one, the rest of it zeros
  *   GLOBAL_LOAD4(active, index), GLOBAL_STORE4(active, index, unit), SHARED_LOAD4(place), SHARED_STORE4(place, unit)
  *                               the same with 4 bytes, a uint32_t, of items of 1, 2 or 4 bytes
  *   GLOBAL_LOAD8(active, index) the same with 8 bytes, a uint64_t, of items of 1, 2, 4 or 8 bytes

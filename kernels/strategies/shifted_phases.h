@@ -67,9 +67,17 @@ PHASE(thread) {
         const uint32_t row = j + begins, low = row / V % CHUNKS, high = (low + 1) % CHUNKS;
         const bool inside = j < ROWS && INSIDE(col < cols && row >= first && row + V <= end);
         struct tpd_vector part = SHARED_LOAD16(tpd_place_vector(col, low, CHUNKS, ACROSS, ITEMSIZE));
-        if (V > 1)
-            part = tpd_vector_between(part, SHARED_LOAD16(tpd_place_vector(col, high, CHUNKS, ACROSS, ITEMSIZE)),
-                                      begins % V * ITEMSIZE, ITEMSIZE);
+#if ITEMSIZE == 8
+        /* Of the next vector the first item is enough, and takes as many wavefronts as all of it: lanes meet every other two
+         * banks. */
+        const struct tpd_vector after = SHARED_LOAD_HALF(tpd_place_vector(col, high, CHUNKS, ACROSS, ITEMSIZE));
+        part = tpd_vector_between(part, after, begins % V * ITEMSIZE, ITEMSIZE);
+#elif ITEMSIZE < 8
+        const struct tpd_vector after = SHARED_LOAD16(tpd_place_vector(col, high, CHUNKS, ACROSS, ITEMSIZE));
+        part = tpd_vector_between(part, after, begins % V * ITEMSIZE, ITEMSIZE);
+#else
+        (void)high;
+#endif
         GLOBAL_STORE16(inside, out_row + row, part);
         out_row += HANDS / CHUNKS * grid.rows;
     }

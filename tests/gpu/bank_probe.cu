@@ -43,7 +43,7 @@ static bool is_next_wanted(void) {
 }
 
 static void print_header(void) {
-    printf("kernel,kind,name,op,itemsize,tile,rows,cols,active,addresses,repeats");
+    printf("kernel,kind,name,op,itemsize,tile,rows,cols,batch,active,addresses,repeats");
     for (int op = TPD_OP_LOAD; op <= TPD_OP_STORE; op++) {
         const char *name = op == TPD_OP_LOAD ? "load" : "store";
         printf(",%s_requests,%s_wavefronts,%s_ideal,%s_excess,%s_sectors", name, name, name, name, name);
@@ -81,9 +81,10 @@ static void probe_plan(const struct tpd_plan *plan, void *in, void *out) {
                 plan->blocks);
         exit(EXIT_FAILURE);
     }
-    printf("tpd_kernel_%s_%" PRIu32 "_%s,strategy,%s,,%" PRIu32 ",%" PRIu32 "x%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",,,1",
+    printf("tpd_kernel_%s_%" PRIu32 "_%s,strategy,%s,,%" PRIu32 ",%" PRIu32 "x%" PRIu32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+           ",,,1",
            strategy_names[plan->strategy], plan->word_bytes, kind_of(plan), tpd_strategy_at(plan->strategy)->name,
-           matrix->itemsize, plan->tile.rows, plan->tile.cols, matrix->rows, matrix->cols);
+           matrix->itemsize, plan->tile.rows, plan->tile.cols, matrix->rows, matrix->cols, matrix->batch);
     print_sums(figures.shared, figures.global);
     if (!has_device)
         return;
@@ -170,7 +171,7 @@ static void probe_pattern(const struct tpd_pattern *pattern, uint32_t *sink) {
     for (const auto &one : kernels) {
         if (one.op != request->op || one.width != request->width || one.matrices != pattern->matrices)
             continue;
-        printf("%s,%s,%s,%s,%" PRIu32 ",,,,%08" PRIx32 ",", one.name, pattern->family, pattern->name,
+        printf("%s,%s,%s,%s,%" PRIu32 ",,,,,%08" PRIx32 ",", one.name, pattern->family, pattern->name,
                request->op == TPD_OP_LOAD ? "load" : "store", request->width, request->active);
         for (uint32_t lane = 0; lane < TPD_WARP; lane++)
             printf("%s%" PRIx64, lane == 0 ? "" : " ", request->address[lane]);

@@ -30,7 +30,7 @@ MATRIX = {"load_requests": ["smsp__inst_executed_op_ldsm", SHARED["load_requests
 CANDIDATE = re.compile(rf"({WAVEFRONTS}|{CONFLICTS}|smsp__inst_executed_op_(ldsm|stsm|shared))\w*$")
 KEYS = ["load_requests", "load_wavefronts", "load_excess", "load_sectors", "store_requests", "store_wavefronts", "store_excess",
         "store_sectors"]
-COLUMNS = ["kind", "name", "op", "itemsize", "tile", "rows", "cols", "active", "addresses", "repeats"]
+COLUMNS = ["kind", "name", "op", "itemsize", "tile", "rows", "cols", "batch", "active", "addresses", "repeats"]
 
 
 def waive(why):
@@ -153,11 +153,11 @@ def cell(row, key):
 
 def print_strategies(rows):
     print("### Strategies: sums over the whole grid, model / counter\n")
-    print("| strategy | bytes | tile | rows×cols | shared load requests | wavefronts | conflicts | shared store requests | wavefronts "
+    print("| strategy | bytes | tile | rows×cols×batch | shared load requests | wavefronts | conflicts | shared store requests | wavefronts "
           "| conflicts | sectors loaded | sectors stored | verdict |\n|" + "---|" * 13)
     order = ["load_requests", "load_wavefronts", "load_excess", "store_requests", "store_wavefronts", "store_excess", *SECTORS]
     for row in rows:
-        print(f"| {row['name']} | {row['itemsize']} | {row['tile']} | {row['rows']}×{row['cols']} | "
+        print(f"| {row['name']} | {row['itemsize']} | {row['tile']} | {row['rows']}×{row['cols']}×{row['batch']} | "
               + " | ".join(cell(row, key) for key in order) + f" | {verdict_of_row(row)} |")
     print()
 

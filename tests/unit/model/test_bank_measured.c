@@ -11,10 +11,25 @@
 #include "transposed/banks.h"
 
 static const char path[] = "tests/unit/model/bank_measured.csv"; /* from the root, where tests run */
-static const char header[] =
-    "kind,name,op,itemsize,tile,rows,cols,active,addresses,repeats,load_requests,load_wavefronts,load_conflicts,load_sectors,"
-    "store_requests,store_wavefronts,store_conflicts,store_sectors\n";
-enum { KIND, NAME, OP, ITEMSIZE, TILE, ROWS, COLS, ACTIVE, ADDRESSES, REPEATS, LOAD, STORE = LOAD + 4, FIELDS = STORE + 4 };
+static const char header[] = "kind,name,op,itemsize,tile,rows,cols,batch,active,addresses,repeats,load_requests,load_wavefronts,"
+                             "load_conflicts,load_sectors,"
+                             "store_requests,store_wavefronts,store_conflicts,store_sectors\n";
+enum {
+    KIND,
+    NAME,
+    OP,
+    ITEMSIZE,
+    TILE,
+    ROWS,
+    COLS,
+    BATCH,
+    ACTIVE,
+    ADDRESSES,
+    REPEATS,
+    LOAD,
+    STORE = LOAD + 4,
+    FIELDS = STORE + 4
+};
 /* From LOAD and STORE on. */
 enum { REQUESTS, WAVEFRONTS, CONFLICTS, SECTORS };
 enum { NOISE_PERCENT = 3 };
@@ -51,7 +66,8 @@ static void compare(const struct line *line, int field, uint64_t model, uint64_t
 }
 
 static void compare_strategy(const struct line *line) {
-    struct tpd_matrix matrix = {.rows = number(line->field[ROWS], 10), .cols = number(line->field[COLS], 10), .batch = 1};
+    struct tpd_matrix matrix = {.rows = number(line->field[ROWS], 10), .cols = number(line->field[COLS], 10)};
+    matrix.batch = number(line->field[BATCH], 10);
     matrix.itemsize = (uint32_t)number(line->field[ITEMSIZE], 10);
     matrix.dtype = TPD_DTYPE_OPAQUE;
     enum tpd_strategy_id id;
@@ -68,10 +84,9 @@ static void compare_strategy(const struct line *line) {
     for (int op = TPD_OP_LOAD; op <= TPD_OP_STORE; op++) {
         const struct tpd_shared_sum *shared = &figures.shared[op];
         int first = op == TPD_OP_LOAD ? LOAD : STORE;
-        if (tpd_strategy_at(id)->tiled) {
-            compare(line, first + WAVEFRONTS, shared->wavefronts, shared->wavefronts);
-            compare(line, first + CONFLICTS, shared->excess, shared->wavefronts);
-        }
+        compare(line, first + REQUESTS, shared->requests, 0);
+        compare(line, first + WAVEFRONTS, shared->wavefronts, shared->wavefronts);
+        compare(line, first + CONFLICTS, shared->excess, shared->wavefronts);
         compare(line, first + SECTORS, figures.global[op].sectors, figures.global[op].sectors);
     }
 }
