@@ -25,11 +25,11 @@ static void must(cudaError_t code, const char *what) {
     exit(1);
 }
 
-/* Sets the sign and fraction free and the exponent between 2^-64 and 1, of floats as of doubles: no NaN, no infinity, nothing
- * subnormal, no zero. */
-static __global__ void make_finite(uint32_t *words, uint64_t count) {
+/* Leaves sign and fraction as they are and sets the exponent's first bits to 01, of halves, floats and doubles: no NaN, no
+ * infinity, nothing subnormal, no zero. */
+static __global__ void make_finite(uint32_t *words, uint64_t count, uint32_t first_bits) {
     for (uint64_t i = blockIdx.x * static_cast<uint64_t>(256) + threadIdx.x; i < count; i += gridDim.x * 256)
-        words[i] = (words[i] & ~0x40000000u) | 0x20000000u;
+        words[i] = (words[i] & ~first_bits) | first_bits >> 1;
 }
 
 extern "C" const char *peer_gpu_open(char *device_name) {
@@ -57,7 +57,8 @@ extern "C" const char *peer_gpu_prepare(const struct peer_cell *cell, bool finit
     must(cudaMalloc(&gpu.out, cell->bytes + 16), "device memory");
     must(static_cast<cudaError_t>(tpd_cuda_measure_fill(gpu.in, cell->bytes, cell->bytes, gpu.stream)), "random bytes");
     if (finite) {
-        make_finite<<<1024, 256, 0, gpu.stream>>>(reinterpret_cast<uint32_t *>(gpu.in), cell->bytes / 4);
+        make_finite<<<1024, 256, 0, gpu.stream>>>(reinterpret_cast<uint32_t *>(gpu.in), cell->bytes / 4,
+                                                  cell->itemsize == 2 ? 0x40004000u : 0x40000000u);
         must(cudaGetLastError(), "random numbers");
     }
     return nullptr;

@@ -12,7 +12,7 @@ extern const char peer_gpu_reference[];
 
 /* NULL, or why there is no GPU. */
 const char *peer_gpu_open(char *device_name);
-/* Memory for the cell, random items in `in`, poison in `out`. finite: every 4 or 8 bytes are a normal floating-point number, for
+/* Memory for the cell, random items in `in`, poison in `out`. finite: every item is a normal floating-point number, or two, for
  * a library that computes with them. NULL, or why not. */
 const char *peer_gpu_prepare(const struct peer_cell *cell, bool finite);
 /* Puts one transpose of the cell, from in to out, on the stream; false: it failed. */
