@@ -271,7 +271,8 @@ END_TEST
 
 /* Every way that the tuner may choose, by tables that know no other. */
 START_TEST(every_variant) {
-    static const uint64_t shapes[][3] = {{144, 272, 1}, {67, 129, 3}, {3, 5001, 1}, {4001, 17, 1}, {5, 3, 3000}, {2048, 1040, 1}};
+    static const uint64_t shapes[][3] = {{144, 272, 1}, {67, 129, 3}, {3, 5001, 1}, {6, 3001, 1},
+                                         {4001, 17, 1}, {3001, 4, 1}, {5, 3, 3000}, {2048, 1040, 1}};
     static struct tpd_tuning table;
     for (int id = 0; id < TPD_STRATEGY_COUNT; id++)
         for (uint32_t variant = 1; variant < tpd_strategy_variants((enum tpd_strategy_id)id); variant++) {
