@@ -10,7 +10,7 @@ dest=${2:?usage: tests/gpu/collect.sh BUILD DEST}
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
 mkdir -p "$dest/bin" "$dest/lib"
-for name in transposed test_cuda bench_tuner bench_overlap bench_transfer bench_ladder bank_probe; do
+for name in transposed test_cuda bench_tuner bench_overlap bench_transfer bench_ladder bench_addresses bank_probe; do
   [ -x "$build/bin/$name" ] || { echo "collect.sh: $build/bin/$name is not there: build it with -DTRANSPOSED_CUDA=ON" >&2; exit 1; }
   cp -f "$build/bin/$name" "$dest/bin/$name"
   strip --strip-debug "$dest/bin/$name"

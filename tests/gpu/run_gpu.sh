@@ -75,6 +75,7 @@ else
 fi
 part "The grid: what auto takes, tuned, beside a device-to-device copy" 200 "${ours[@]}" "$bin/transposed" bench --device cuda --tune
 part "The grid: every strategy, as a share of that copy" 500 "${ours[@]}" "$bin/transposed" bench --device cuda --strategy all
+part "Addresses alone: what the strategies' tiles give when nothing is transposed" 60 "${ours[@]}" "$bin/bench_addresses"
 part "The tuner: its choices beside the rule's, and beside every way measured longer" 120 "${ours[@]}" "$bin/bench_tuner"
 part "The ladder: 1 to 32-way conflicts on one side, all else equal" 60 "${ours[@]}" "$bin/bench_ladder"
 part "Runs that overlap on one device" 60 "${ours[@]}" "$bin/bench_overlap"
