@@ -12,8 +12,9 @@
  *
  * Shapes: 0 large; 1 small, for matrices of which a GPU would have few large tiles.
  *
- * The ends of output rows, and the input's last items where they are no whole half, are moved item by item. Tiles without
- * either, which are nearly all, skip every question about it: the phases are in shifted_phases.h, once with and once without.
+ * The ends of output rows are moved in words and items, and the input's last items, where they are no whole half, item by item.
+ * Tiles without either, which are nearly all, skip every question about it: the phases are in shifted_phases.h, once with and
+ * once without.
  */
 #ifndef KERNEL
 #define SHAPES_SHIFTED 2
