@@ -47,10 +47,10 @@ static enum tpd_status fit(struct tpd_engine *engine, const struct tpd_job *job,
         choice->tile = engine->config->tile;
     if (matrix == NULL && !job->strategy_is_explicit)
         return TPD_OK;
-    /* A strategy can be asked about before the matrix is known: every one takes items of 4 bytes. */
+    /* A strategy can be asked about before the matrix is known: every one takes items of 4 bytes, in a shape that suits it. */
     static const struct tpd_matrix any = {.rows = 32, .cols = 32, .batch = 1, .itemsize = 4, .dtype = TPD_DTYPE_OPAQUE};
     if (matrix == NULL) {
-        struct tpd_task probe = {.matrix = any, .strategy = choice->strategy};
+        struct tpd_task probe = {.matrix = tpd_strategy_fit(choice->strategy, any), .strategy = choice->strategy};
         return slot->backend->check(slot->device, &probe, error);
     }
     struct tpd_task task = task_of(choice, matrix);

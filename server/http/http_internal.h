@@ -69,6 +69,7 @@ struct tpd_connection {
     _Atomic uint64_t since_ns; /* when that state began */
     _Atomic uint64_t received_bytes; /* of the body that is arriving */
     enum tpd_status turned_away;     /* TPD_CONNECTIONS_FULL or TPD_CLIENT_LIMIT: its first request is answered so; else TPD_OK */
+    bool is_told;                    /* and was: who counts that request counts the connection */
     bool uri_is_bad;                 /* of the request whose line was just read: %00 or a raw control byte */
     bool has_many_parameters;        /* of the same: more than TPD_PARAMETERS_MOST */
     bool counted_ip;

@@ -114,6 +114,7 @@ static enum tpd_status examine(struct tpd_exchange *request, const char *url, co
         return status;
     if (request->connection->turned_away != TPD_OK) {
         request->close_after = true;
+        request->connection->is_told = true;
         return request->connection->turned_away == TPD_CLIENT_LIMIT
                    ? tpd_fail_limit(
                          &request->refusal, TPD_CLIENT_LIMIT, request->config->max_connections_per_ip,
