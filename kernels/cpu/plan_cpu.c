@@ -101,9 +101,14 @@ static bool choose_gathered(struct tpd_cpu_plan *plan, size_t room) {
     plan->unit_cols = UNIT_COLS;
     plan->step_rows = GATHERED_ROWS;
     plan->block_rows = rows;
-    plan->block_cols = least(plan->cols, GATHERED_IN / size);
+    /* A page of each row; but where half a page or less were left over, as much in each block: a page is waited for even where
+     * only a column of it is wanted. */
+    const size_t row = plan->cols * size, rest = row % GATHERED_IN;
+    size_t across = most((row + GATHERED_IN / 2 - 1) / GATHERED_IN, 1);
+    plan->block_cols =
+        rest == 0 || rest > GATHERED_IN / 2 ? least(plan->cols, GATHERED_IN / size) : (plan->cols - 1) / across + 1;
     while (rows * pitch_of(plan->block_cols * size) + staging > room)
-        plan->block_cols /= 2;
+        plan->block_cols = (plan->cols - 1) / ++across + 1;
     plan->pitch = pitch_of(plan->block_cols * size);
     return true;
 }

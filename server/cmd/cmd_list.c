@@ -114,12 +114,14 @@ int tpd_cmd_devices(int argc, char **argv) {
     return print_and_free(&out);
 }
 
-/* Bank conflicts of a whole tile: the worst n-way of loads and stores, "-" where it has none or uses no shared memory. */
+/* Bank conflicts in 256 x 256 items, or what is most like it that the strategy takes: the worst n-way of loads and stores, "-"
+ * where it uses no shared memory. */
 static void strategy_row(struct tpd_buf *out, enum tpd_strategy_id id, bool json) {
     static const uint32_t sizes[] = {1, 2, 4, 8, 16};
     const char *comma = "";
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        struct tpd_matrix matrix = {.rows = 256, .cols = 256, .batch = 1, .itemsize = sizes[i], .dtype = TPD_DTYPE_OPAQUE};
+        const struct tpd_matrix square = {.rows = 256, .cols = 256, .batch = 1, .itemsize = sizes[i], .dtype = TPD_DTYPE_OPAQUE};
+        const struct tpd_matrix matrix = tpd_strategy_fit(id, square);
         struct tpd_plan plan;
         struct tpd_figures figures;
         if (tpd_strategy_plan(id, &matrix, (struct tpd_tile){0, 0}, UINT64_MAX, &plan, NULL) != TPD_OK ||
@@ -151,9 +153,11 @@ int tpd_cmd_strategies(int argc, char **argv) {
         return TPD_EXIT_USAGE;
     struct tpd_buf out;
     tpd_buf_init(&out, 1 << 20);
-    (void)tpd_buf_text(&out, json ? "{\"strategies\":["
-                                  : "Worst bank conflict of a warp's load/store (1 = none), by item size in bytes\n\n"
-                                    "STRATEGY         1       2       4       8      16  WHAT IT DOES\n");
+    (void)tpd_buf_text(
+        &out, json ? "{\"strategies\":["
+                   : "Worst bank conflict of a warp's load/store (1 = none, - = no shared memory), by item size in bytes.\n"
+                     "`transposed banks --strategy NAME` says how often.\n\n"
+                     "STRATEGY         1       2       4       8      16  WHAT IT DOES\n");
     for (int i = 0; i < TPD_STRATEGY_COUNT; i++) {
         const struct tpd_strategy *strategy = tpd_strategy_at((enum tpd_strategy_id)i);
         if (json) {
