@@ -256,6 +256,8 @@ enum tpd_status tpd_transpose_take(struct tpd_exchange *request, const unsigned 
 
 /* query.c: the parameters of a transpose into decode and job. */
 enum tpd_status tpd_query_read(struct tpd_exchange *request);
+/* Is key this parameter? Its words may be joined as on a command line, by dashes. */
+bool tpd_query_is(const char *name, const char *key);
 /* For a route with other parameters, `taken`, or none: refuses what is unknown, there twice or without a value. */
 enum tpd_status tpd_query_check(struct tpd_exchange *request, const char *const *taken, unsigned count);
 

@@ -78,6 +78,7 @@ class Run(Folder):
             (["run", "-", "--rows", "x"], b"", 2, [b"--rows", b"x"]),
             (["run", "-", "--strategy", "nosuch"], b"", 2, [b"nosuch", b"padded"]),
             (["run", "-", "--device", "cuda:99"], b"[[1]]", 1, [b"cuda:99"]),
+            (["run", "-", "--strategy", "vector", "--tile", "64x64", "--device", "simt"], b"[[1]]", 1, [b"tile=64x64", b"leave tile out"]),
             (["run", "-", "--device", "gpu"], b"[[1]]", 2, [b"gpu", b"transposed devices"]),
             (["run", "-", "--device", "auto:1"], b"[[1]]", 2, [b"auto:1"]),
             (["run", "-", "-o", self.path("b.xls")], b"[[1]]", 2, [b"b.xls", b"--to", b"npy"]),
