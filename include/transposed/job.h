@@ -56,6 +56,7 @@ struct tpd_job {
     enum tpd_strategy_id strategy;
     bool strategy_is_explicit; /* the request named it: then a device that can't is a 422, not passed over */
     struct tpd_tile tile;
+    bool tile_is_explicit;             /* the same of the tile: then a strategy named beside it has to take it */
     char device[16];                   /* "auto", a back end's name, or a device id */
     uint64_t deadline_ns;              /* tpd_clock_ns() by which it must be running; 0 = the engine's default */
     void (*done)(struct tpd_job *job); /* called once, from a worker (or from tpd_engine_run itself) */

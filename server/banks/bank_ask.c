@@ -87,13 +87,15 @@ static enum tpd_status check_words(enum tpd_banks_parameter parameter, uint64_t 
     const char *name = parameters[parameter].name;
     if (parameter == TPD_BANKS_ITEMSIZE && (number & (number - 1)) != 0)
         return tpd_fail(error, TPD_UNSUPPORTED, "%s=%" PRIu64 ": a lane moves 1, 2, 4, 8 or 16 bytes at once", name, number);
-    if (parameter == TPD_BANKS_BANK_BYTES && number != 4 && number != 8)
+    if ((parameter == TPD_BANKS_BANK_BYTES || parameter == TPD_BANKS_BANK_WIDTH) && number != 4 && number != 8)
         return tpd_fail(error, TPD_UNSUPPORTED, "%s=%" PRIu64 ": a bank has 4 bytes, or had 8 (compute capability 3.x)", name,
                         number);
     if (parameter == TPD_BANKS_REDUCE && (number & (number - 1)) != 0)
         return tpd_fail(error, TPD_UNSUPPORTED, "%s=%" PRIu64 " is no power of two: a tree halves its threads", name, number);
-    if (parameter == TPD_BANKS_ARCH && tpd_architecture_find((uint32_t)number) == NULL)
-        return tpd_fail(error, TPD_UNSUPPORTED, "%s=%" PRIu64 ": the limits of %s are known", name, number,
+    /* A device takes its family's nearest below; a question about one that isn't in the table would get another's answer. */
+    const struct tpd_architecture *architecture = tpd_architecture_find((uint32_t)number);
+    if (parameter == TPD_BANKS_ARCH && (architecture == NULL || architecture->capability != number))
+        return tpd_fail(error, TPD_UNSUPPORTED, "%s=%" PRIu64 ": the limits of %s are known, give one of them", name, number,
                         parameters[parameter].value);
     return TPD_OK;
 }
@@ -122,11 +124,13 @@ enum tpd_status tpd_banks_ask_set(struct tpd_banks_ask *ask, enum tpd_banks_para
         return tpd_fail_limit(error, TPD_UNSUPPORTED, number < least ? least : most, number,
                               "%s=%.40s is out of range: give a whole number from %" PRIu64 " to %" PRIu64,
                               parameters[parameter].name, text, least, most);
-    ask->number[parameter] = number;
+    ask->number[parameter == TPD_BANKS_BANK_WIDTH ? TPD_BANKS_BANK_BYTES : parameter] = number;
     return check_words(parameter, number, error);
 }
 
 #define BIT(NAME) (1u << TPD_BANKS_##NAME)
+
+#define BIT_EVERY (BIT(ITEMSIZE) | BIT(BANK_BYTES) | BIT(BANK_WIDTH))
 
 /* What each kind of question takes; every one has an item size and banks. */
 static const struct {
@@ -150,6 +154,19 @@ static enum tpd_banks_kind kind_of(unsigned given) {
     return given & (BIT(TILE) | BIT(PITCH) | BIT(PLANES) | BIT(PLANE_PITCH)) ? TPD_BANKS_OF_TILE : TPD_BANKS_OF_STRATEGY;
 }
 
+/* A tile beside a strategy that takes none would be passed over. Without a strategy the kind is another. */
+static enum tpd_status check_strategy_tile(const struct tpd_banks_ask *ask, struct tpd_error *error) {
+    if (ask->tile.rows == 0 || ask->strategy == TPD_STRATEGY_AUTO)
+        return TPD_OK;
+    const struct tpd_strategy *strategy = tpd_strategy_at(ask->strategy);
+    if (strategy->tiled)
+        return TPD_OK;
+    return tpd_fail(error, TPD_UNSUPPORTED,
+                    "tile=%ux%u says nothing to strategy=%s, which %s: leave tile out, or take padded, swizzled or another "
+                    "strategy that takes one",
+                    ask->tile.rows, ask->tile.cols, strategy->name, strategy->own_tiles ? "cuts tiles of its own" : "has none");
+}
+
 static enum tpd_status check_tile(struct tpd_banks_ask *ask, struct tpd_error *error) {
     uint64_t *number = ask->number;
     if (ask->tile.rows == 0)
@@ -168,12 +185,16 @@ static enum tpd_status check_tile(struct tpd_banks_ask *ask, struct tpd_error *e
 
 enum tpd_status tpd_banks_ask_check(struct tpd_banks_ask *ask, struct tpd_error *error) {
     ask->kind = kind_of(ask->given);
-    unsigned beside = ask->given & ~(kinds[ask->kind].taken | BIT(ITEMSIZE) | BIT(BANK_BYTES));
+    unsigned beside = ask->given & ~(kinds[ask->kind].taken | BIT_EVERY);
     if (beside != 0)
         return tpd_fail(error, TPD_BAD_PARAMETER, "%s says nothing about %s: leave it out, or ask about something else",
                         parameters[__builtin_ctz(beside)].name, kinds[ask->kind].name);
     if (ask->kind == TPD_BANKS_OF_LINE && (ask->given & BIT(STRIDE)) && (ask->given & BIT(RECORD)))
         return tpd_fail(error, TPD_BAD_PARAMETER,
                         "stride and record are both there: give the stride in items, or the record in bytes");
+    if ((ask->given & BIT(BANK_BYTES)) && (ask->given & BIT(BANK_WIDTH)))
+        return tpd_fail(error, TPD_BAD_PARAMETER, "bank_bytes and bank_width are two names of one thing: give one of them");
+    if (ask->kind == TPD_BANKS_OF_STRATEGY)
+        return check_strategy_tile(ask, error);
     return ask->kind == TPD_BANKS_OF_TILE ? check_tile(ask, error) : TPD_OK;
 }

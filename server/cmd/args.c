@@ -26,9 +26,14 @@ static bool take_value(struct tpd_args *args, const char *equals) {
 }
 
 static int find_long(const struct tpd_args *args, const char *name, size_t length) {
-    for (int i = 0; args->options[i].name != NULL; i++)
-        if (strlen(args->options[i].name) == length && memcmp(args->options[i].name, name, length) == 0)
+    for (int i = 0; args->options[i].name != NULL; i++) {
+        const char *option = args->options[i].name;
+        size_t at = 0;
+        while (at < length && (option[at] == name[at] || (option[at] == '-' && name[at] == '_')))
+            at++;
+        if (at == length && option[at] == '\0')
             return i;
+    }
     return TPD_ARG_WRONG;
 }
 

@@ -1,7 +1,7 @@
 /* args.h -- reads a command line against a table of options.
  *
- * `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-nVALUE`, `--flag`; `--` ends the options; `-` alone is an operand or a value.
- * A VALUE that begins with a dash stands behind the `=`, or right behind the letter.
+ * `--name VALUE`, `--name=VALUE`, `-n VALUE`, `-nVALUE`, `--flag`; `_` in a name is as good as `-`; `--` ends the options; `-`
+ * alone is an operand or a value. A VALUE that begins with a dash stands behind the `=`, or right behind the letter.
  */
 #ifndef TPD_ARGS_H
 #define TPD_ARGS_H

@@ -115,6 +115,7 @@ static enum tpd_status set_option(struct tpd_run *run, int option, const char *t
         run->job.strategy_is_explicit = strcmp(text, "auto") != 0;
         return tpd_strategy_find(text, &run->job.strategy, error);
     case TILE:
+        run->job.tile_is_explicit = true;
         return tpd_tile_parse(text, &run->job.tile, error);
     case DEVICE:
         if (strlen(text) >= sizeof run->job.device || !tpd_word_is_device(text))

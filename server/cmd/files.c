@@ -26,7 +26,8 @@ enum tpd_status tpd_source_open(const char *path, struct tpd_source *source, str
     struct stat about;
     if (fstat(source->fd, &about) == 0 && S_ISREG(about.st_mode)) {
         off_t at = lseek(source->fd, 0, SEEK_CUR);
-        source->has_bytes = at >= 0 && at <= about.st_size;
+        /* Files that the system makes up as they are read say 0. */
+        source->has_bytes = about.st_size > 0 && at >= 0 && at <= about.st_size;
         source->start = source->has_bytes ? (uint64_t)at : 0;
         source->bytes = source->has_bytes ? (uint64_t)(about.st_size - at) : 0;
     }

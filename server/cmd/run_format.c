@@ -59,10 +59,11 @@ static enum tpd_status take_first(void *self, const void *bytes, size_t count, s
 }
 
 /* What a packed input begins with; as far as the chunk that is here says. */
-static void unpack_first(const struct tpd_run *run, struct first *first) {
+static void unpack_first(const struct tpd_run *run, enum tpd_packing packing, struct first *first) {
     struct tpd_packer *packer;
     struct tpd_error ignored; /* the whole stream will say it again */
-    if (tpd_packer_open(run->packing_in, true, take_first, first, &packer, &ignored) != TPD_OK)
+    first->count = 0;
+    if (tpd_packer_open(packing, true, take_first, first, &packer, &ignored) != TPD_OK)
         return;
     enum tpd_status status = tpd_packer_push(packer, run->chunk, run->head_bytes, &ignored);
     (void)status;
@@ -81,7 +82,7 @@ static enum tpd_status choose_format(struct tpd_run *run, struct tpd_error *erro
     if (run->packing_in == TPD_PACKING_NONE && !may_be_raw)
         run->packing_in = tpd_packing_by_magic(run->chunk, run->head_bytes);
     if (run->packing_in != TPD_PACKING_NONE)
-        unpack_first(run, &first);
+        unpack_first(run, run->packing_in, &first);
     else
         (void)take_first(&first, run->chunk, run->head_bytes, error);
     if (job->format_in == TPD_CODEC_COUNT)
@@ -108,9 +109,14 @@ enum tpd_status tpd_run_look(struct tpd_run *run, struct tpd_error *error) {
         status = tpd_source_read(&run->source, run->chunk + run->head_bytes, most - run->head_bytes, &got, error);
         run->head_bytes += status == TPD_OK ? got : 0;
     }
-    if (status == TPD_OK && run->head_bytes == PAGE_BYTES &&
-        tpd_packing_by_magic(run->chunk, run->head_bytes) != TPD_PACKING_NONE) {
-        status = tpd_source_read(&run->source, run->chunk + PAGE_BYTES, TPD_RUN_CHUNK_BYTES - PAGE_BYTES, &got, error);
+    /* A packed block comes out whole, once its last byte is here. */
+    const enum tpd_packing packing = tpd_packing_by_magic(run->chunk, run->head_bytes);
+    struct first first = {.count = 0};
+    while (status == TPD_OK && packing != TPD_PACKING_NONE && got != 0 && run->head_bytes < TPD_RUN_CHUNK_BYTES) {
+        unpack_first(run, packing, &first);
+        if (first.count == sizeof first.bytes)
+            break;
+        status = tpd_source_read(&run->source, run->chunk + run->head_bytes, TPD_RUN_CHUNK_BYTES - run->head_bytes, &got, error);
         run->head_bytes += status == TPD_OK ? got : 0;
     }
     return status == TPD_OK ? choose_format(run, error) : status;

@@ -20,8 +20,9 @@ struct body {
     const unsigned char *at;
     const unsigned char *data_at;
     struct tpd_json_array array;
-    unsigned has;     /* keys, or-ed; all of it 0 for an array */
-    uint64_t said[3]; /* batch, rows, cols, as the object says them */
+    const char *pairs; /* the complex dtype whose [re, im] the array's lowest level was; NULL: it is as it was written */
+    unsigned has;      /* keys, or-ed; all of it 0 for an array */
+    uint64_t said[3];  /* batch, rows, cols, as the object says them */
     bool says[3];
     char dtype[TPD_FORM_DTYPE_BYTES];
 };
@@ -194,7 +195,8 @@ static enum tpd_status flat_shape(struct body *b, struct tpd_matrix *matrix) {
             shape[i] = asked[i];
         else if (i != BATCH && (b->has != 0 || b->array.count != 0))
             return tpd_json_fail(b->scan, TPD_SHAPE_MISMATCH, b->data_at,
-                                 "data is flat and %s is not given; add rows and cols, or shape", i == ROWS ? "rows" : "cols");
+                                 "data is %s and %s is not given; add rows and cols, or shape",
+                                 b->pairs != NULL ? "a flat array of pairs [re, im]" : "flat", i == ROWS ? "rows" : "cols");
     }
     matrix->batch = shape[BATCH];
     matrix->rows = shape[ROWS];
@@ -216,7 +218,8 @@ static enum tpd_status nested_shape(struct body *b, struct tpd_matrix *matrix) {
     uint64_t shape[3] = {1, 0, 0};
     if (b->says[BATCH] && !deep)
         return tpd_json_fail(b->scan, TPD_SHAPE_MISMATCH, b->data_at,
-                             "batch is said, but data has 2 levels; nest it as matrices of rows, or leave batch out");
+                             "batch is said, but data has %d levels; nest it as matrices of rows, or leave batch out",
+                             b->pairs != NULL ? 3 : 2);
     for (int i = first; i < 3; i++) {
         if (i - first < b->array.rank)
             shape[i] = b->array.extent[i - first];
@@ -238,6 +241,28 @@ static enum tpd_status nested_shape(struct body *b, struct tpd_matrix *matrix) {
     return status;
 }
 
+static enum tpd_status read_pairs(struct body *b, const char *dtype) {
+    if (b->array.count != 0)
+        b->pairs = dtype;
+    return tpd_json_pairs(b->scan, &b->array, dtype);
+}
+
+/* A matrix has rows. Where pairs became items their level is gone, and what is left is flat without having been written so. */
+static enum tpd_status check_levels(const struct body *b) {
+    if (b->array.rank > 3) /* no pairs: with them there would be a level too many to read */
+        return tpd_json_fail(b->scan, TPD_MALFORMED, b->data_at, "data has %d levels; a matrix has 2, a batch of them 3",
+                             b->array.rank);
+    if (b->array.rank != 1 || b->has != 0 || b->array.count == 0)
+        return TPD_OK;
+    if (b->pairs != NULL)
+        return tpd_json_fail(b->scan, TPD_MALFORMED, b->data_at,
+                             "an item of %s is a pair [re, im], so these are items without rows; a matrix is an array of rows of "
+                             "pairs, [[[1,0],[2,0]],[[3,0],[4,0]]], or an object with data and shape",
+                             b->pairs);
+    return tpd_json_fail(b->scan, TPD_MALFORMED, b->data_at,
+                         "the array is flat; a matrix is an array of rows, [[1,2],[3,4]], or an object with data and shape");
+}
+
 static enum tpd_status fill_payload(struct body *b, struct tpd_payload *payload) {
     const struct tpd_decode_options *o = b->options;
     struct tpd_matrix *matrix = &payload->matrix;
@@ -249,16 +274,12 @@ static enum tpd_status fill_payload(struct body *b, struct tpd_payload *payload)
     else if (b->dtype[0] != '\0')
         status = tpd_dtype_find(b->dtype, &matrix->dtype, b->scan->error);
     if (status == TPD_OK && tpd_dtype_kind(matrix->dtype) == TPD_KIND_COMPLEX)
-        status = tpd_json_pairs(b->scan, &b->array, tpd_dtype_name(matrix->dtype));
+        status = read_pairs(b, tpd_dtype_name(matrix->dtype));
+    if (status == TPD_OK)
+        status = check_levels(b);
     if (status != TPD_OK)
         return status;
     bool object = b->has != 0, flat = b->array.rank == 1;
-    if (b->array.rank > 3)
-        return tpd_json_fail(b->scan, TPD_MALFORMED, b->data_at, "data has %d levels; a matrix has 2, a batch of them 3",
-                             b->array.rank);
-    if (flat && !object && b->array.count != 0)
-        return tpd_json_fail(b->scan, TPD_MALFORMED, b->data_at,
-                             "the array is flat; a matrix is an array of rows, [[1,2],[3,4]], or an object with data and shape");
     status = flat ? flat_shape(b, matrix) : nested_shape(b, matrix);
     if (status == TPD_OK)
         status = tpd_codec_shape_agrees(o, matrix, b->scan->error);

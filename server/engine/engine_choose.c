@@ -47,10 +47,10 @@ static enum tpd_status fit(struct tpd_engine *engine, const struct tpd_job *job,
         choice->tile = engine->config->tile;
     if (matrix == NULL && !job->strategy_is_explicit)
         return TPD_OK;
-    /* A strategy can be asked about before the matrix is known: every one takes items of 4 bytes. */
+    /* A strategy can be asked about before the matrix is known: every one takes items of 4 bytes, in a shape that suits it. */
     static const struct tpd_matrix any = {.rows = 32, .cols = 32, .batch = 1, .itemsize = 4, .dtype = TPD_DTYPE_OPAQUE};
     if (matrix == NULL) {
-        struct tpd_task probe = {.matrix = any, .strategy = choice->strategy};
+        struct tpd_task probe = {.matrix = tpd_strategy_fit(choice->strategy, any), .strategy = choice->strategy};
         return slot->backend->check(slot->device, &probe, error);
     }
     struct tpd_task task = task_of(choice, matrix);
@@ -64,6 +64,19 @@ static enum tpd_status fit(struct tpd_engine *engine, const struct tpd_job *job,
         choice->tile = (struct tpd_tile){0, 0};
     task = task_of(choice, matrix);
     return slot->backend->check(slot->device, &task, error);
+}
+
+/* A tile that the request names beside a strategy that takes none would be passed over; the configured one may be. */
+static enum tpd_status check_tile(const struct tpd_job *job, struct tpd_error *error) {
+    if (!job->tile_is_explicit || job->tile.rows == 0 || !job->strategy_is_explicit || job->strategy == TPD_STRATEGY_AUTO)
+        return TPD_OK;
+    const struct tpd_strategy *strategy = tpd_strategy_at(job->strategy);
+    if (strategy->tiled)
+        return TPD_OK;
+    return tpd_fail(error, TPD_UNSUPPORTED,
+                    "tile=%ux%u says nothing to strategy=%s, which %s: leave tile out, or take padded, swizzled or another "
+                    "strategy that takes one",
+                    job->tile.rows, job->tile.cols, strategy->name, strategy->own_tiles ? "cuts tiles of its own" : "has none");
 }
 
 static void list_ids(const struct tpd_engine *engine, char *text, size_t text_bytes) {
@@ -80,12 +93,25 @@ static void list_ids(const struct tpd_engine *engine, char *text, size_t text_by
     }
 }
 
+/* Of "cuda:0" the slot that says why no "cuda" is here; NULL where there are some, or no such kind. */
+static const struct tpd_slot *absent_of(const struct tpd_engine *engine, const char *device) {
+    for (uint32_t i = 0; i < engine->slot_count; i++) {
+        const struct tpd_slot *slot = &engine->slots[i];
+        size_t length = strlen(slot->info.kind);
+        if (slot->device == NULL && strcmp(slot->info.id, slot->info.kind) == 0 &&
+            strncmp(device, slot->info.kind, length) == 0 && device[length] == ':' && device[length + 1] != '\0' &&
+            device[length + 1 + strspn(device + length + 1, "0123456789")] == '\0')
+            return slot;
+    }
+    return NULL;
+}
+
 /* Nothing that was meant is ready: says why. */
 static enum tpd_status refuse(const struct tpd_engine *engine, const struct tpd_job *job, enum wish wish,
                               const struct tpd_slot *unready, struct tpd_error *error) {
     char ids[96];
     list_ids(engine, ids, sizeof ids);
-    if (wish == WISH_UNKNOWN || (wish != WISH_AUTO && unready == NULL))
+    if (unready == NULL && wish != WISH_AUTO)
         return tpd_fail(error, TPD_UNKNOWN_DEVICE, "device '%.15s' is none of: auto%s", job->device, ids);
     if (unready != NULL && unready->device != NULL) {
         struct tpd_device_info info;
@@ -145,7 +171,10 @@ enum tpd_status tpd_engine_choose(struct tpd_engine *engine, const struct tpd_jo
                                   struct tpd_choice *choice, struct tpd_error *error) {
     enum wish wish = wish_of(engine, job->device);
     if (wish == WISH_UNKNOWN)
-        return refuse(engine, job, wish, NULL, error);
+        return refuse(engine, job, wish, absent_of(engine, job->device), error);
+    enum tpd_status named = check_tile(job, error);
+    if (named != TPD_OK)
+        return named;
     if (wish != WISH_AUTO || job->strategy_is_explicit)
         return choose_among(engine, job, matrix, wish, choice, error);
     uint64_t bytes = 0;

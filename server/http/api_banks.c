@@ -52,7 +52,7 @@ static enum MHD_Result read_one(void *self, enum MHD_ValueKind kind, const char 
     struct reading *reading = self;
     (void)kind;
     int i = 0; /* known: tpd_query_check() has seen to it */
-    while (i < TPD_BANKS_PARAMETERS - 1 && strcmp(tpd_banks_parameter_name((enum tpd_banks_parameter)i), key) != 0)
+    while (i < TPD_BANKS_PARAMETERS - 1 && !tpd_query_is(tpd_banks_parameter_name((enum tpd_banks_parameter)i), key))
         i++;
     reading->status = tpd_banks_ask_set(reading->ask, (enum tpd_banks_parameter)i, value, &reading->request->refusal);
     return reading->status == TPD_OK ? MHD_YES : MHD_NO;

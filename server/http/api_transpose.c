@@ -20,9 +20,27 @@ static const char *host_of(const struct tpd_exchange *request) {
     return request->head.host != NULL ? request->head.host : "127.0.0.1:7070";
 }
 
+/* "application/gzip" and the like; TPD_PACKING_COUNT: another type. */
+static enum tpd_packing packing_of(const char *type) {
+    static const char application[] = "application/";
+    char name[8] = "";
+    size_t length = strcspn(type, "; \t"), skip = sizeof application - 1;
+    if (strncasecmp(type, application, skip) != 0 || length - skip >= sizeof name)
+        return TPD_PACKING_COUNT;
+    memcpy(name, type + skip, length - skip);
+    enum tpd_packing packing = tpd_packing_by_name(name);
+    return packing == TPD_PACKING_NONE ? TPD_PACKING_COUNT : packing;
+}
+
 static enum tpd_status no_type(struct tpd_exchange *request) {
     const char *type = request->head.content_type;
     size_t bytes = strcspn(type, ";"); /* its parameters may be long, and say nothing here */
+    enum tpd_packing packing = packing_of(type);
+    if (packing != TPD_PACKING_COUNT)
+        return tpd_fail(&request->refusal, TPD_UNSUPPORTED_TYPE,
+                        "Content-Type %.*s says how the body is packed and not what is in it: send it with Content-Encoding: %s, "
+                        "and the matrix's own type or none",
+                        bytes < 40 ? (int)bytes : 40, type, tpd_packing_name(packing));
     return tpd_fail(&request->refusal, TPD_UNSUPPORTED_TYPE,
                     "Content-Type %.*s is not read here, these are: %s. Send the matrix as one of them, as in " EXAMPLE,
                     bytes < 40 ? (int)bytes : 40, type, TYPES, host_of(request));
@@ -33,6 +51,15 @@ static enum tpd_status no_format(struct tpd_exchange *request) {
     if (request->first_bytes == 0)
         return tpd_fail_at(&request->refusal, TPD_TRUNCATED, 0, "the body is empty: send a matrix, as in " EXAMPLE,
                            host_of(request));
+    enum tpd_packing packing = tpd_packing_by_magic(request->first, request->first_bytes);
+    const char *said = request->head.content_encoding;
+    if (packing != TPD_PACKING_NONE && said != NULL && said[0] != '\0' && tpd_packing_by_name(said) != TPD_PACKING_NONE)
+        return tpd_fail(&request->refusal, TPD_UNSUPPORTED_TYPE, "the body is packed twice, with %s inside %.8s: pack it once",
+                        tpd_packing_name(packing), said);
+    if (packing != TPD_PACKING_NONE)
+        return tpd_fail(&request->refusal, TPD_UNSUPPORTED_TYPE,
+                        "the body is packed with %s and no header says so: send it with Content-Encoding: %s",
+                        tpd_packing_name(packing), tpd_packing_name(packing));
     const char *guess = tpd_codec_guess(request->first, request->first_bytes);
     if (guess[0] != '\0')
         return tpd_fail(&request->refusal, TPD_UNSUPPORTED_TYPE,

@@ -167,7 +167,6 @@ static void opened(struct tpd_listener *listener, struct MHD_Connection *mhd, vo
     pthread_mutex_unlock(&registry->lock);
     if (connection->turned_away == TPD_OK)
         return;
-    tpd_stats_rejected(listener->http->world->stats, tpd_status_slug(connection->turned_away));
     if (at_once && tpd_connection_move(connection, TPD_CONNECTION_IDLE, TPD_CONNECTION_KILLED)) {
         struct tpd_error error = {.status = connection->turned_away};
         tpd_connection_answer_raw(connection, "none", false, &error);
@@ -194,6 +193,8 @@ static void closed(struct tpd_listener *listener, void **context) {
     if (connection->counted_ip)
         uncount_ip(registry, connection->ip);
     pthread_mutex_unlock(&registry->lock);
+    if (connection->turned_away != TPD_OK && !connection->is_told)
+        tpd_stats_rejected(listener->http->world->stats, tpd_status_slug(connection->turned_away));
     tpd_request_free(atomic_load_explicit(&connection->request, memory_order_acquire));
     tpd_free(connection);
 }

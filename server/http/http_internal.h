@@ -69,6 +69,7 @@ struct tpd_connection {
     _Atomic uint64_t since_ns; /* when that state began */
     _Atomic uint64_t received_bytes; /* of the body that is arriving */
     enum tpd_status turned_away;     /* TPD_CONNECTIONS_FULL or TPD_CLIENT_LIMIT: its first request is answered so; else TPD_OK */
+    bool is_told;                    /* and was: who counts that request counts the connection */
     bool uri_is_bad;                 /* of the request whose line was just read: %00 or a raw control byte */
     bool has_many_parameters;        /* of the same: more than TPD_PARAMETERS_MOST */
     bool counted_ip;
@@ -255,6 +256,8 @@ enum tpd_status tpd_transpose_take(struct tpd_exchange *request, const unsigned 
 
 /* query.c: the parameters of a transpose into decode and job. */
 enum tpd_status tpd_query_read(struct tpd_exchange *request);
+/* Is key this parameter? Its words may be joined as on a command line, by dashes. */
+bool tpd_query_is(const char *name, const char *key);
 /* For a route with other parameters, `taken`, or none: refuses what is unknown, there twice or without a value. */
 enum tpd_status tpd_query_check(struct tpd_exchange *request, const char *const *taken, unsigned count);
 

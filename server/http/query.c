@@ -54,6 +54,7 @@ static enum tpd_status read_strategy(struct tpd_exchange *r, const char *value) 
 }
 
 static enum tpd_status read_tile(struct tpd_exchange *r, const char *value) {
+    r->job.tile_is_explicit = true;
     return tpd_tile_parse(value, &r->job.tile, &r->refusal);
 }
 
@@ -122,6 +123,24 @@ static enum tpd_status check_once(unsigned *seen, unsigned number, const char *k
     return TPD_OK;
 }
 
+/* Names all that are taken: a list that is cut would keep its reader from the rest. */
+static enum tpd_status unknown(const char *key, const char *const *taken, unsigned count, struct tpd_error *error) {
+    char list[288] = "no parameter is";
+    size_t at = 0;
+    for (unsigned i = 0; i < count && at < sizeof list; i++)
+        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " and ", taken[i]);
+    if (count != 0 && at < sizeof list)
+        (void)snprintf(list + at, sizeof list - at, count == 1 ? " is" : " are");
+    return tpd_fail(error, TPD_BAD_PARAMETER, "the parameter \"%.60s\" is unknown: %s taken here", key, list);
+}
+
+static enum tpd_status unknown_of_transpose(const char *key, struct tpd_error *error) {
+    const char *taken[PARAMETERS];
+    for (unsigned i = 0; i < PARAMETERS; i++)
+        taken[i] = parameters[i].name;
+    return unknown(key, taken, PARAMETERS, error);
+}
+
 /* What is between two '&' that follow one another, or before the first. */
 static bool is_nothing(const char *key, const char *value) {
     return key[0] == '\0' && value == NULL;
@@ -137,11 +156,7 @@ static enum MHD_Result read_one(void *self, enum MHD_ValueKind kind, const char 
     while (i < PARAMETERS && strcmp(parameters[i].name, key) != 0)
         i++;
     if (i == PARAMETERS)
-        reading->status =
-            tpd_fail(error, TPD_BAD_PARAMETER,
-                     "the parameter \"%.60s\" is unknown: rows, cols, batch, dtype, itemsize, strategy, tile, device, nonfinite, "
-                     "delimiter, quotes, ragged, filler and tensor are taken",
-                     key);
+        reading->status = unknown_of_transpose(key, error);
     else
         reading->status = check_once(&reading->seen, i, key, value, error);
     if (reading->status == TPD_OK)
@@ -159,24 +174,20 @@ enum tpd_status tpd_query_read(struct tpd_exchange *request) {
     return TPD_OK;
 }
 
+bool tpd_query_is(const char *name, const char *key) {
+    while (*name != '\0' && (*name == *key || (*name == '_' && *key == '-'))) {
+        name++;
+        key++;
+    }
+    return *name == *key;
+}
+
 struct checking {
     struct tpd_exchange *request;
     const char *const *taken;
     unsigned count, seen; /* bit n: taken[n] */
     enum tpd_status status;
 };
-
-static enum tpd_status unknown(const struct checking *checking, const char *key) {
-    char list[96] = "no parameter is";
-    size_t at = 0;
-    for (unsigned i = 0; i < checking->count && at < sizeof list; i++)
-        at += (size_t)snprintf(list + at, sizeof list - at, "%s%s%s", i == 0 ? "" : ", ", checking->taken[i],
-                               i + 1 < checking->count ? ""
-                               : checking->count == 1  ? " is"
-                                                       : " are");
-    return tpd_fail(&checking->request->refusal, TPD_BAD_PARAMETER, "the parameter \"%.60s\" is unknown: %s taken here", key,
-                    list);
-}
 
 static enum MHD_Result check_one(void *self, enum MHD_ValueKind kind, const char *key, const char *value) {
     struct checking *checking = self;
@@ -185,10 +196,10 @@ static enum MHD_Result check_one(void *self, enum MHD_ValueKind kind, const char
     if (is_nothing(key, value))
         return MHD_YES;
     unsigned i = 0;
-    while (i < checking->count && strcmp(checking->taken[i], key) != 0)
+    while (i < checking->count && !tpd_query_is(checking->taken[i], key))
         i++;
     if (i == checking->count)
-        checking->status = unknown(checking, key);
+        checking->status = unknown(key, checking->taken, checking->count, error);
     else
         checking->status = check_once(&checking->seen, i, key, value, error);
     return checking->status == TPD_OK ? MHD_YES : MHD_NO;

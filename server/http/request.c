@@ -81,14 +81,26 @@ static const char *path_of(const char *url) {
     return path != NULL ? path : "/";
 }
 
+static enum tpd_status not_found(const char *url, bool is_admin, struct tpd_error *error) {
+    char paths[192] = "";
+    size_t at = 0;
+    for (int i = 0; i < TPD_ROUTE_COUNT && at < sizeof paths; i++) {
+        const struct tpd_route *route = tpd_route_at((enum tpd_route_id)i);
+        if (route->admin || !is_admin)
+            at += (size_t)snprintf(paths + at, sizeof paths - at, "%s%s", at == 0 ? "" : ", ", route->path);
+    }
+    return tpd_fail(error, TPD_NOT_FOUND, "nothing is at %.100s%s: here are %s; %s", url,
+                    is_admin ? " on the admin listener" : "", paths,
+                    is_admin ? "what is under /v1/ is on the data listener" : "a matrix is POSTed to /v1/transpose");
+}
+
 static enum tpd_status find_route(struct tpd_exchange *request, const char *url) {
     struct tpd_error *error = &request->refusal;
     const char *method = request->method;
     request->is_head = strcmp(method, "HEAD") == 0;
     request->route = tpd_route_find(url, request->connection->listener->is_admin);
     if (request->route == TPD_ROUTE_COUNT)
-        return tpd_fail(error, TPD_NOT_FOUND, "nothing is at %.100s%s", url,
-                        request->connection->listener->is_admin ? " on the admin listener" : ": POST a matrix to /v1/transpose");
+        return not_found(url, request->connection->listener->is_admin, error);
     const struct tpd_route *route = tpd_route_at(request->route);
     bool fits = ((request->is_head || strcmp(method, "GET") == 0) && (route->methods & TPD_GET)) ||
                 (strcmp(method, "POST") == 0 && (route->methods & TPD_POST));
@@ -103,7 +115,8 @@ static enum tpd_status check_size(struct tpd_exchange *request, uint64_t bytes) 
     uint64_t most = request->config->max_body_bytes;
     if (bytes <= most)
         return TPD_OK;
-    return tpd_fail_limit(&request->refusal, TPD_TOO_LARGE, most, bytes, "the body has %llu bytes%s, max_body_bytes is %llu",
+    return tpd_fail_limit(&request->refusal, TPD_TOO_LARGE, most, bytes,
+                          "the body has %llu bytes%s, the limit is %llu; send less or raise max_body_bytes",
                           (unsigned long long)bytes, request->has_content_bytes ? "" : " or more", (unsigned long long)most);
 }
 
@@ -114,6 +127,7 @@ static enum tpd_status examine(struct tpd_exchange *request, const char *url, co
         return status;
     if (request->connection->turned_away != TPD_OK) {
         request->close_after = true;
+        request->connection->is_told = true;
         return request->connection->turned_away == TPD_CLIENT_LIMIT
                    ? tpd_fail_limit(
                          &request->refusal, TPD_CLIENT_LIMIT, request->config->max_connections_per_ip,

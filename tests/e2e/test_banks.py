@@ -67,6 +67,8 @@ class Command(unittest.TestCase):
         self.assertEqual([row["itemsize"] for row in self.json("--strategy", "padded")["rows"]], [1, 2, 4, 8, 16])
 
     def test_questions(self):
+        for flag in ("--bank-width", "--bank-bytes", "--bank_bytes"):
+            self.assertEqual(self.json("--stride", "2", flag, "8")["bank_bytes"], 8)
         rows = self.json("--stride", "1..64", "--itemsize", "4")["rows"]
         self.assertEqual([row["shared"]["load"]["degree"] for row in rows], [min(32, n & -n) for n in range(1, 65)])
         self.assertEqual(self.json("--tile", "32x48", "--pitch", "33")["tile"], "32x48")
@@ -121,7 +123,9 @@ class Command(unittest.TestCase):
         for arguments, words in [(["--itemsize", "3"], b"itemsize=3"), (["--tile", "9"], b"ROWSxCOLS"), (["--strategy", "nope"], b"nope"), (["word"], b"word"),
                                  (["--stride", "1..9999"], b"1024"), (["--json", "--svg"], b"one of them"), (["--svg", "--stride", "1..3"], b"one stride"),
                                  (["--addresses", "x", "--stride", "2"], b"--addresses"), (["--strategy", "naive", "--itemsize", "4", "--tile", "24x24"], b"power of two"),
-                                 (["--record", "10"], b"lane 1"), (["--stride"], b"needs a value"), (["--pitch", "0"], b"pitch=0")]:
+                                 (["--record", "10"], b"lane 1"), (["--stride"], b"needs a value"), (["--arch", "91"], b"75|80|86|89|90|100|120"),
+                                 (["--strategy", "vector", "--tile", "64x64"], b"leave tile out"), (["--bank-width", "8", "--bank-bytes", "8"], b"two names"),
+                                 (["--pitch", "0"], b"pitch=0")]:
             with self.subTest(arguments=arguments):
                 done = run_binary("banks", *arguments, expect=2)
                 self.assertIn(words, done.stderr)
@@ -162,6 +166,11 @@ class Routes(unittest.TestCase):
                 self.assertLessEqual(KEYS, set(answer.json()))
                 flags = [word for pair in query[1:].split("&") for word in ("--" + pair.split("=")[0], pair.split("=")[1])]
                 self.assertEqual(answer.json(), json.loads(run_binary("banks", "--json", *flags).stdout))
+            for query in ("bank_bytes", "bank_width", "bank-width"):
+                self.assertEqual(daemon.get(f"/v1/banks?stride=2&{query}=8").json(), daemon.get("/v1/banks?stride=2&bank_bytes=8").json())
+            self.assertIn("group, reduce, bank_bytes, bank_width, arch, request and side are taken here", daemon.get("/v1/banks?what=1").json()["detail"])
+            self.assertIn("75|80|86|89|90|100|120", daemon.get("/v1/banks?arch=91").json()["detail"])
+            self.assertEqual(daemon.get("/v1/banks?strategy=vector&tile=64x64").status, 422)
             picture = daemon.get("/v1/banks?strategy=padded&itemsize=4", headers={"Accept": "image/svg+xml"})
             self.assertEqual((picture.status, picture.headers["Content-Type"]), (200, "image/svg+xml"))
             self.assertEqual(picture.body, draw(BINARY, "padded"))

@@ -1,8 +1,10 @@
 """test_errors.py -- what is refused, in which words, and that the connection lives on."""
+import gzip
+import os
 import socket
 import time
 
-from daemon import JSON, NPY, RAW, Served, main, npy
+from daemon import JSON, NPY, RAW, Daemon, Served, main, npy, transpose_bytes
 
 
 class Errors(Served):
@@ -46,12 +48,48 @@ class Errors(Served):
                 else:
                     self.refused(answer, status, code)
 
+    def test_what_to_do_is_said(self):
+        post = self.daemon.post
+        for body, query, type, status, words in [
+            (b"[[0,1],[1,0]]", "?dtype=complex128", JSON, 400, ["a pair [re, im]", "[[[1,0],[2,0]],[[3,0],[4,0]]]"]),
+            (gzip.compress(b"[[1,2]]"), "", None, 415, ["packed with gzip", "Content-Encoding: gzip"]),
+            (b"\x28\xb5\x2f\xfd\x20\x07\x39\x00\x00[[1,2]]", "", None, 415, ["packed with zstd", "Content-Encoding: zstd"]),
+            (b"[[1,2]]", "", "application/gzip", 415, ["Content-Encoding: gzip"]),
+            (b"\0" * ((1 << 20) + 1), "", RAW, 413, ["the body has 1048577 bytes, the limit is 1048576", "send less or raise max_body_bytes"]),
+            (b"[[1,2]]", "?column=1", JSON, 400, ["rows, cols, batch, dtype, itemsize, strategy, tile, device, nonfinite, delimiter, quotes, ragged, filler and tensor are taken"]),
+            (b"[[1,2]]", "?strategy=vector&tile=64x64&device=simt", JSON, 422, ["tile=64x64", "strategy=vector", "leave tile out", "padded, swizzled"]),
+        ]:
+            with self.subTest(body=body[:30], query=query):
+                answer = post(body, query, type, accept=NPY if "complex" in query else None)
+                self.assertEqual(answer.status, status, answer.body[:300])
+                for word in words:
+                    self.assertIn(word, answer.json()["detail"])
+        twice = self.daemon.request("POST", "/v1/transpose", gzip.compress(gzip.compress(b"[[1,2]]")), {"Content-Encoding": "gzip"})
+        self.assertIn("packed twice", self.refused(twice, 415, "unsupported-type")["detail"])
+
+    def test_a_configured_tile_refuses_nothing(self):
+        with Daemon("--tile", "64x64") as daemon:
+            for strategy in ("vector", "direct", "shifted", "narrow", "packed", "padded", "auto"):
+                shape = (3, 1000) if strategy == "narrow" else (4, 4) if strategy == "packed" else (64, 64)
+                data = os.urandom(shape[0] * shape[1] * 4)
+                answer = daemon.post(data, f"?rows={shape[0]}&cols={shape[1]}&strategy={strategy}&device=simt", RAW)
+                self.assertEqual((answer.status, answer.body), (200, transpose_bytes(data, *shape, 4)), strategy)
+            self.assertEqual(daemon.post(os.urandom(64), "?rows=4&cols=4&strategy=auto&tile=32x32&device=simt", RAW).status, 200)
+
+    def test_devices_that_are_not_here(self):
+        reasons = [self.refused(self.daemon.post(b"[[1,2]]", f"?device={device}", JSON), 422, "unknown-device")["detail"] for device in ("cuda", "cuda:0")]
+        self.assertEqual(reasons[0].replace("'cuda'", "'cuda:0'"), reasons[1])
+        self.assertIn("isn't here: ", reasons[0])
+
     def test_places(self):
         problem = self.refused(self.daemon.post(b"[[1,2],\n [3,x]]", type=JSON), 400, "malformed")
         self.assertEqual((problem["line"], problem["column"], problem["offset"]), (2, 5, 12))
 
     def test_paths_and_methods(self):
-        self.refused(self.daemon.get("/nowhere"), 404, "not-found")
+        self.assertIn("/v1/transpose, /stats, ", self.refused(self.daemon.get("/nowhere"), 404, "not-found")["detail"])
+        told = self.refused(self.daemon.get("/", address=self.daemon.admin), 404, "not-found")["detail"]
+        self.assertIn("on the admin listener: here are /stats, ", told)
+        self.assertNotIn("/v1/config", told)
         answer = self.daemon.get("/v1/transpose")
         self.refused(answer, 405, "method-not-allowed")
         self.assertIn("POST", answer.headers["Allow"])

@@ -22,6 +22,21 @@ class Life(unittest.TestCase):
             self.assertIn("health+json", daemon.get("/healthz").headers["Content-Type"])
             self.assertEqual(daemon.request("POST", "/v1/transpose", b"[[1]]", address=daemon.admin).status, 404)
 
+    def test_who_is_turned_away_counts_once(self):
+        with Daemon("--max-connections-per-ip=1") as daemon:
+            held = daemon.connection()
+            held.request("GET", "/livez")
+            held.getresponse().read()
+            for _ in range(3):
+                self.assertEqual(daemon.get("/livez").status, 429)
+            for _ in range(2):
+                daemon.raw_socket().close()  # says nothing
+            deadline = time.monotonic() + 20
+            while (rejected := daemon.get("/stats", address=daemon.admin).json()["requests"]["rejected"]) < 5 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            self.assertEqual(rejected, 5)
+            held.close()
+
     def test_admin_answers_while_data_is_full(self):
         with Daemon("--max-connections", "4", "--http-threads", "1") as daemon:
             idle = [daemon.raw_socket() for _ in range(4)]

@@ -3,6 +3,7 @@ import json
 import os
 import struct
 import subprocess
+import time
 
 from daemon import BINARY, Folder, clean_environment, main, npy, read_npy, run_binary, transpose_bytes
 
@@ -31,6 +32,39 @@ class Run(Folder):
         out = run_binary("run", "-", "--from", "json", "--to", "npy", "--dtype", "int16", input=b"[[1,2,3]]").stdout
         self.assertEqual(read_npy(out), ({"descr": "<i2", "fortran_order": False, "shape": (3, 1)}, b"\1\0\2\0\3\0"))
 
+    def test_a_strategy_before_the_shape_is_known(self):
+        rows = [[str(100 * r + c) for c in range(40)] for r in range(3)]
+        out = run_binary("run", "-", "--strategy", "narrow", "--device", "simt", input=json.dumps(rows).encode()).stdout
+        self.assertEqual(json.loads(out), [list(column) for column in zip(*rows)])
+
+    def test_closed_standard_files(self):
+        source = self.write("in.npy", npy(self.data, (37, 53)))
+        done = subprocess.run([BINARY, "run", source, "-o", self.path("out.npy"), "-v"], env=clean_environment(), preexec_fn=lambda: os.close(2))
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(read_npy(self.read("out.npy"))[1], self.expected)
+        done = subprocess.run([BINARY, "run", source], env=clean_environment(), stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"standard output", done.stderr)
+
+    def test_a_file_that_says_it_has_no_bytes(self):
+        if not os.path.exists("/proc/sys/kernel/ostype"):
+            self.skipTest("no /proc here")
+        self.assertEqual(run_binary("run", "/proc/sys/kernel/ostype", "--from", "csv").stdout, b"Linux\n")
+
+    def test_a_packed_stream_that_comes_slowly(self):
+        text = json.dumps([[str(r * 7919 % 1000 + c) for c in range(200)] for r in range(200)]).encode()
+        for suffix in ("zst", "gz"):
+            packed = self.path("in.json." + suffix)
+            run_binary("run", self.write("in.json", text), "-o", packed)
+            data = self.read("in.json." + suffix)
+            child = subprocess.Popen([BINARY, "run", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=clean_environment())
+            for part in (data[:100], data[100:1000], data[1000:]):
+                child.stdin.write(part)
+                child.stdin.flush()
+                time.sleep(0.2)
+            out = child.communicate()[0]
+            self.assertEqual((child.returncode, json.loads(out)), (0, json.loads(text)), suffix)
+
     def test_what_goes_wrong(self):
         for arguments, data, code, words in [
             (["run", self.path("absent.npy")], None, 1, [b"absent.npy"]),
@@ -44,6 +78,7 @@ class Run(Folder):
             (["run", "-", "--rows", "x"], b"", 2, [b"--rows", b"x"]),
             (["run", "-", "--strategy", "nosuch"], b"", 2, [b"nosuch", b"padded"]),
             (["run", "-", "--device", "cuda:99"], b"[[1]]", 1, [b"cuda:99"]),
+            (["run", "-", "--strategy", "vector", "--tile", "64x64", "--device", "simt"], b"[[1]]", 1, [b"tile=64x64", b"leave tile out"]),
             (["run", "-", "--device", "gpu"], b"[[1]]", 2, [b"gpu", b"transposed devices"]),
             (["run", "-", "--device", "auto:1"], b"[[1]]", 2, [b"auto:1"]),
             (["run", "-", "-o", self.path("b.xls")], b"[[1]]", 2, [b"b.xls", b"--to", b"npy"]),

@@ -5,8 +5,10 @@
 #include "harness.h"
 #include "server/cmd/cmd.h"
 
-static const struct tpd_option options[] = {
-    {"output", 'o', "OUT", "Where to"}, {"verbose", 'v', NULL, "More words"}, {NULL, 0, NULL, NULL}};
+static const struct tpd_option options[] = {{"output", 'o', "OUT", "Where to"},
+                                            {"verbose", 'v', NULL, "More words"},
+                                            {"bank-bytes", 0, "N", "Bytes"},
+                                            {NULL, 0, NULL, NULL}};
 
 static struct tpd_error error;
 
@@ -26,8 +28,12 @@ static struct tpd_args args_of(const char *text, bool knobs) {
 }
 
 START_TEST(values_in_every_spelling) {
-    const char *line = "run --output a --output=b -o c -od -v --verbose - x -- --output";
+    const char *line = "run --bank-bytes 4 --bank_bytes=4 --output a --output=b -o c -od -v --verbose - x -- --output";
     struct tpd_args args = args_of(line, false);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(tpd_args_next(&args, &error), 2);
+        ck_assert_str_eq(args.value, "4");
+    }
     const char *expected[] = {"a", "b", "c", "d"};
     for (int i = 0; i < 4; i++) {
         ck_assert_int_eq(tpd_args_next(&args, &error), 0);
@@ -46,8 +52,9 @@ START_TEST(values_in_every_spelling) {
 END_TEST
 
 START_TEST(wrong_words_are_named) {
-    static const char *const wrong[] = {"--nothing", "--verbose=1",      "-x",  "-vx",  "--output", "-o",
-                                        "--outpu",   "--max-body-bytes", "--=", "--o=1"};
+    static const char *const wrong[] = {"--nothing", "--verbose=1",      "-x",  "-vx",   "--output",    "-o",
+                                        "--outpu",   "--max-body-bytes", "--=", "--o=1", "--bank_byte", "--bank-bytes-",
+                                        "--bank"};
     for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char line[64];
         (void)snprintf(line, sizeof line, "run %s", wrong[i]);

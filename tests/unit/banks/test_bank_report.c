@@ -91,6 +91,7 @@ START_TEST(figures) {
         {"strategy=naive&itemsize=8", "shared.load.conflicts_per_request", 30},
         {"strategy=naive&itemsize=4", "shared.load.requests", 2048},
         {"strategy=naive&itemsize=4&bank_bytes=8", "shared.load.degree", 16},
+        {"strategy=naive&itemsize=4&bank_width=8", "shared.load.degree", 16},
         {"strategy=padded&itemsize=1", "pitch", 36},
         {"strategy=padded&itemsize=1", "shared.load.excess", 0},
         {"strategy=padded&itemsize=16&arch=75", "occupancy.resident_blocks", 3},
@@ -264,7 +265,13 @@ START_TEST(refusals) {
         {"reduce=100", TPD_UNSUPPORTED, "power of two"},
         {"reduce=2048", TPD_UNSUPPORTED, "32 to 1024"},
         {"bank_bytes=6", TPD_UNSUPPORTED, "bank_bytes=6"},
+        {"bank_width=6", TPD_UNSUPPORTED, "bank_width=6"},
+        {"bank_bytes=8&bank_width=8", TPD_BAD_PARAMETER, "two names"},
         {"arch=61", TPD_UNSUPPORTED, "75|80"},
+        {"arch=91", TPD_UNSUPPORTED, "arch=91: the limits of 75|80|86|89|90|100|120 are known"},
+        {"arch=87", TPD_UNSUPPORTED, "75|80"},
+        {"strategy=vector&tile=64x64", TPD_UNSUPPORTED, "tile=64x64 says nothing to strategy=vector"},
+        {"tile=32x16&strategy=direct&itemsize=4", TPD_UNSUPPORTED, "has none: leave tile out, or take padded"},
         {"side=up", TPD_BAD_PARAMETER, "load, store"},
         {"group=33", TPD_UNSUPPORTED, "1 to 32"},
         {"group=0", TPD_UNSUPPORTED, "1 to 32"},
@@ -275,6 +282,11 @@ START_TEST(refusals) {
         enum tpd_status status = ask_of(cases[i].question, &ask);
         ck_assert_msg(status == cases[i].status, "%s: %s", cases[i].question, tpd_status_slug(status));
         ck_assert_msg(strstr(error.text, cases[i].words) != NULL, "%s: %s", cases[i].question, error.text);
+    }
+    static const char *const taken[] = {"strategy=vector&tile=auto", "strategy=auto&tile=64x64", "tile=auto", "strategy=direct"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+        struct tpd_banks_ask ask;
+        ck_assert_ok(ask_of(taken[i], &ask), error);
     }
     /* What only the model sees. */
     static const char *const later[][2] = {
@@ -311,6 +323,29 @@ static bool told(void *context, const struct tpd_plan *plan, uint32_t *registers
     *blocks = 2;
     return plan->strategy == *(enum tpd_strategy_id *)context;
 }
+
+/* What the help and the refusal list is the table, and an answer is of the one that was asked for. */
+START_TEST(architectures_are_listed) {
+    char list[64] = "";
+    const struct tpd_architecture *at;
+    for (unsigned i = 0; (at = tpd_architecture_at(i)) != NULL; i++) {
+        char question[32], name[16];
+        struct tpd_banks_ask ask;
+        (void)snprintf(list + strlen(list), sizeof list - strlen(list), "%s%u", i == 0 ? "" : "|", at->capability);
+        (void)snprintf(question, sizeof question, "arch=%u", at->capability);
+        (void)snprintf(name, sizeof name, "\"sm_%u\"", at->capability);
+        struct tpd_buf out;
+        ck_assert_ok(ask_of(question, &ask), error);
+        tpd_buf_init(&out, TPD_BANKS_REPORT_BYTES_MOST);
+        ck_assert_ok(tpd_banks_json(&ask, &out, &error), error);
+        ck_assert_ptr_nonnull(strstr(out.data, name));
+        tpd_buf_fini(&out);
+    }
+    struct tpd_banks_ask ask;
+    ck_assert_int_eq(ask_of("arch=1", &ask), TPD_UNSUPPORTED);
+    ck_assert_msg(strstr(error.text, list) != NULL, "%s is not %s", error.text, list);
+}
+END_TEST
 
 /* Who can ask a driver is asked, unless the client names an architecture. */
 START_TEST(drivers_are_asked) {
@@ -371,6 +406,7 @@ static Suite *suite(void) {
     tcase_add_test(tests, tables_of_each_kind);
     tcase_add_test(tests, svg_documents);
     tcase_add_test(tests, refusals);
+    tcase_add_test(tests, architectures_are_listed);
     tcase_add_test(tests, drivers_are_asked);
     tcase_add_test(tests, no_memory_is_said);
     suite_add_tcase(made, tests);

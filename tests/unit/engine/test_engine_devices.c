@@ -106,17 +106,34 @@ START_TEST(wishes_without_a_gpu) {
     early.strategy = TPD_STRATEGY_PADDED;
     early.strategy_is_explicit = true;
     ck_assert_int_eq(tpd_engine_check(engine, &early, NULL, &error), TPD_UNSUPPORTED);
+    /* A tile named beside a strategy that takes none is no tile passed over; the configured one, or one beside auto, is. */
+    early.strategy = TPD_STRATEGY_VECTOR;
+    early.tile = (struct tpd_tile){64, 64};
+    (void)snprintf(early.device, sizeof early.device, "simt");
+    ck_assert_ok(tpd_engine_check(engine, &early, NULL, &error), error);
+    early.tile_is_explicit = true;
+    ck_assert_int_eq(tpd_engine_check(engine, &early, NULL, &error), TPD_UNSUPPORTED);
+    ck_assert_ptr_nonnull(strstr(error.text, "tile=64x64 says nothing to strategy=vector, which cuts tiles of its own"));
+    early.tile = (struct tpd_tile){0, 0};
+    ck_assert_ok(tpd_engine_check(engine, &early, NULL, &error), error);
+    early.tile = (struct tpd_tile){64, 64};
+    early.strategy = TPD_STRATEGY_ROTATED;
+    ck_assert_ok(tpd_engine_check(engine, &early, NULL, &error), error);
+    early.strategy = TPD_STRATEGY_AUTO;
+    early.strategy_is_explicit = false;
+    ck_assert_ok(tpd_engine_check(engine, &early, NULL, &error), error);
     (void)place(engine, "auto", TPD_STRATEGY_PADDED, true, 4, &status);
     ck_assert_int_eq(status, TPD_UNSUPPORTED);
     ck_assert_ptr_nonnull(strstr(error.text, "padded"));
     ck_assert_ptr_nonnull(strstr(error.text, "no driver"));
     ck_assert_ptr_nonnull(strstr(error.text, "device=simt"));
-    const char *unknown[] = {"cuda", "cuda:0", "gpu", "cpu:0", "CUDA", "sim"};
-    for (int i = 0; i < 6; i++) {
+    const char *unknown[] = {"cuda", "cuda:0", "gpu", "cpu:0", "CUDA", "sim", "cuda:", "cuda:x", "cuda0"};
+    for (int i = 0; i < 9; i++) {
         (void)place(engine, unknown[i], TPD_STRATEGY_AUTO, false, 4, &status);
         ck_assert_int_eq(status, TPD_UNKNOWN_DEVICE);
         ck_assert_ptr_nonnull(strstr(error.text, unknown[i]));
         ck_assert_ptr_nonnull(strstr(error.text, "auto cpu simt"));
+        ck_assert_int_eq(strstr(error.text, "no driver") != NULL, i < 2); /* of one GPU the same reason as of any */
     }
     rig_engine_end(engine);
 }

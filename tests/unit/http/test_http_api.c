@@ -58,6 +58,18 @@ START_TEST(methods) {
         ck_assert_int_eq(reply.status, routes[i].admin ? 200 : 404);
         reply_free(&reply);
     }
+    for (int at = 0; at < 2; at++) { /* each listener names its own paths */
+        get(at == 0 ? fd : admin, "/", "", &reply);
+        ck_assert_int_eq(reply.status, 404);
+        for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
+            char word[32];
+            (void)snprintf(word, sizeof word, " %s", routes[i].path);
+            const char *found = strstr((char *)reply.body, word);
+            bool is_told = found != NULL && strchr(",;", found[strlen(word)]) != NULL;
+            ck_assert_msg(is_told == (at == 0 || routes[i].admin), "%s in %s", word, (char *)reply.body);
+        }
+        reply_free(&reply);
+    }
     get(fd, "/v1/transpose/", "", &reply);
     ck_assert_int_eq(reply.status, 404);
     ck_assert_str_eq(reply_field(&reply, "Content-Type"), "application/problem+json");

@@ -1,5 +1,6 @@
 /* test_http_banks.c -- GET and POST /v1/banks: what is negotiated, bounded and refused on the wire. */
 #include "http_fixture.h"
+#include "transposed/bank_report.h"
 
 static void get(int fd, const char *path, const char *headers, int status, const char *type, const char *has) {
     struct reply reply;
@@ -28,7 +29,22 @@ START_TEST(questions) {
     get(fd, "/v1/banks?rows=1000000000&cols=1000000000&strategy=rotated&itemsize=4&tile=128x128", "", 200, json, "\"blocks\":8,");
     get(fd, "/v1/banks?strategy=nope", "", 422, problem, "unknown-strategy");
     get(fd, "/v1/banks?itemsize=5", "", 422, problem, "itemsize=5");
-    get(fd, "/v1/banks?strid=5", "", 400, problem, "strid");
+    for (int i = 0; i < TPD_BANKS_PARAMETERS; i++) /* the list is whole */
+        get(fd, "/v1/banks?strid=5", "", 400, problem, tpd_banks_parameter_name((enum tpd_banks_parameter)i));
+    get(fd, "/v1/banks?strid=5", "", 400, problem, "request and side are taken here");
+    get(fd, "/v1/banks?a-name-as-long-as-one-that-is-told-of-this-may-be-and-some-letters=5", "", 400, problem,
+        "request and side are taken here");
+    static const char *const widths[] = {"bank_bytes", "bank-bytes", "bank_width", "bank-width"};
+    for (int i = 0; i < 4; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "/v1/banks?stride=2&%s=8", widths[i]);
+        get(fd, path, "", 200, json, "\"bank_bytes\":8");
+    }
+    get(fd, "/v1/banks?bank_bytes=8&bank_width=8", "", 400, problem, "two names");
+    get(fd, "/v1/banks?bank_bytes=8&bank-bytes=8", "", 400, problem, "twice");
+    get(fd, "/v1/banks?tile=8x8&planes=2&plane-pitch=65", "", 200, json, "\"pitch\":8");
+    get(fd, "/v1/banks?arch=91", "", 422, problem, "75|80|86|89|90|100|120");
+    get(fd, "/v1/banks?strategy=vector&tile=64x64", "", 422, problem, "leave tile out");
     get(fd, "/v1/banks?stride=5&stride=6", "", 400, problem, "twice");
     get(fd, "/v1/banks?stride", "", 400, problem, "no value");
     get(fd, "/v1/banks?stride=5&tile=32x32", "", 400, problem, "tile says nothing");

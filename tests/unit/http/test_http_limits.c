@@ -30,7 +30,7 @@ static const struct {
     {"POST /v1/transpose?rows=1&cols=1 HTTP/1.1\r\nHost: t\r\nX: a\rContent-Length: 4\r\n\r\nabcd", 400, "framing"},
     {"POST /v1/transpose?rows=1&cols=1 HTTP/1.1\r\nHost: t\r\nContent-Length:\r\n 4\r\n\r\nabcd", 400, "framing"},
     {"POST /v1/transpose?rows=1&cols=1 HTTP/1.1\r\nHost: t\r\nContent-Length : 4\r\n\r\nabcd", 400, "framing"},
-    {"GET /livez HTTP/1.1\r\nHost: t\r\nContent-Length: 5000000000000\r\n\r\n", 413, "max_body_bytes"},
+    {"GET /livez HTTP/1.1\r\nHost: t\r\nContent-Length: 5000000000000\r\n\r\n", 413, "send less or raise max_body_bytes"},
     {"GET /livez HTTP/1.1\r\n\r\n", 400, "Host"},
     {"GET /livez HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "Host"},
     {"GET /livez%00/x HTTP/1.1\r\nHost: t\r\n\r\n", 400, "%00"},

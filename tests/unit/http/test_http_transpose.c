@@ -107,6 +107,11 @@ static const struct {
     {"rows=2&cols=2&itemsize=1&device=a-name-much-longer-than-any-device", "", 422, "unknown-device"},
     {"rows=2&cols=2&itemsize=1&nonfinite=maybe", "", 400, "nonfinite=maybe"},
     {"rows=2&cols=2&itemsize=1&tile=7", "", 400, "bad-parameter"},
+    {"rows=2&cols=2&itemsize=1&tile=64x64&strategy=vector&device=simt", "", 422, "tile=64x64 says nothing to strategy=vector"},
+    {"strategy=direct&tile=32x16", "", 422, "strategy=direct, which has none: leave tile out, or take padded"},
+    {"row=2", "", 400,
+     "the parameter \\\"row\\\" is unknown: rows, cols, batch, dtype, itemsize, strategy, tile, device, nonfinite, delimiter, "
+     "quotes, ragged, filler and tensor are taken here"},
     {"rows=2&cols=2&itemsize=1", "Accept: image/png\r\n", 406, "not-acceptable"},
     {"rows=2&cols=2&itemsize=1", "Content-Type: image/png\r\n", 415, "application/x-npy"},
     {"", "", 415, "begins like no known format"},
@@ -116,6 +121,11 @@ static const struct {
      "multipart/form-data is not read here"},
     {"", "Content-Type: a-type/that-is-longer-than-any-type-there-is-and-has-to-be-cut-short-somewhere\r\n", 415,
      "//t/v1/transpose\""},
+    {"", "Content-Type: application/gzip\r\n", 415, "send it with Content-Encoding: gzip, and the matrix's own type"},
+    {"", "Content-Type: application/x-gzip; a=b\r\n", 415, "Content-Encoding: gzip"},
+    {"", "Content-Type: application/zstd\r\n", 415, "Content-Encoding: zstd"},
+    {"", "Content-Type: application/identity\r\n", 415, "application/identity is not read here"},
+    {"", "Content-Type: application\r\n", 415, "application is not read here"},
     {"rows=2&dtype=uint8", "", 400, "cols is missing"},
     {"itemsize=1", "", 400, "rows and cols are missing"},
     {"", "Accept: image/png\r\n", 406, "application/x-npy"},
@@ -156,9 +166,14 @@ START_TEST(sniffed) {
             int status;
             const char *has[2];
         } poor[] = {
-            {"", 400, {"the body is empty", "\"offset\":0"}}, {"123", 415, {"bare value", "[[1,2],[3,4]]"}},
-            {"\"abc\"", 415, {"bare value", "curl"}},         {"null", 415, {"bare value", "curl"}},
-            {"PK\x03\x04", 415, {"numpy.savez", "curl"}},     {"{}", 400, {"key 'data' is missing", "\"offset\":1"}},
+            {"", 400, {"the body is empty", "\"offset\":0"}},
+            {"123", 415, {"bare value", "[[1,2],[3,4]]"}},
+            {"\"abc\"", 415, {"bare value", "curl"}},
+            {"null", 415, {"bare value", "curl"}},
+            {"PK\x03\x04", 415, {"numpy.savez", "curl"}},
+            {"{}", 400, {"key 'data' is missing", "\"offset\":1"}},
+            {"\x1f\x8b\x08", 415, {"packed with gzip", "with Content-Encoding: gzip"}},
+            {"\x28\xb5\x2f\xfd", 415, {"packed with zstd", "with Content-Encoding: zstd"}},
         };
         for (size_t p = 0; p < sizeof poor / sizeof poor[0]; p++) {
             struct reply reply;
