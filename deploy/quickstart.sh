@@ -14,18 +14,24 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$here"
 
-once=0 port="" install=1
+once=0 has_port=0 port="" install=1
 while [ $# -gt 0 ]; do
   case "$1" in
     --once) once=1 ;;
     --no-install) install=0 ;;
-    --port) port=${2:?--port needs a number}; shift ;;
-    --port=*) port=${1#--port=} ;;
+    --port) has_port=1 port=${2-}; [ $# = 1 ] || shift ;;
+    --port=*) has_port=1 port=${1#--port=} ;;
     --help | -h) sed -n '2,12p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;;
     *) echo "quickstart.sh: $1 is not an option; --help lists them" >&2; exit 2 ;;
   esac
   shift
 done
+
+# Before anything is built.
+if [ "$has_port" = 1 ] && { [[ ! $port =~ ^[1-9][0-9]{0,4}$ ]] || [ "$port" -gt 65535 ]; }; then
+  echo "quickstart.sh: --port is '$port': it takes a number from 1 to 65535" >&2
+  exit 2
+fi
 
 step() { printf '\n== %s\n' "$*"; }
 die() { printf 'quickstart.sh: %s\n' "$*" >&2; exit 1; }

@@ -72,7 +72,7 @@ passed=0 failed=0 skipped=0
 for preset in "${presets[@]}"; do
   say "building $preset"
   mkdir -p "build/$preset"
-  cmake --preset "$preset" -DTRANSPOSED_TESTS=ON >"build/$preset/configure.log" 2>&1 || { cat "build/$preset/configure.log"; exit 1; }
+  cmake --preset "$preset" >"build/$preset/configure.log" 2>&1 || { cat "build/$preset/configure.log"; exit 1; }
   cmake --build --preset "$preset"
   say "testing $preset"
   arguments=(--test-dir "build/$preset" -j "$(nproc)" --output-on-failure --no-tests=error --timeout 600 -R "$pattern" --output-junit ctest.xml)

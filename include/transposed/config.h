@@ -65,6 +65,8 @@ enum tpd_status tpd_config_check(const struct tpd_config *config, enum tpd_confi
 /* A JSON file, at most 1 MiB: an object of knobs. Fails with TPD_CONFIG (unknown key, wrong type, range, duplicate key), TPD_IO.
  */
 enum tpd_status tpd_config_read_file(struct tpd_config *config, const char *path, struct tpd_error *error) TPD_CHECKED;
+/* Puts the file's name before an error's text: what read_file() does, for what check() finds wrong in a file's values. */
+void tpd_config_name_file(const char *path, struct tpd_error *error);
 /* Every TRANSPOSED_... variable; one that is no knob fails with TPD_CONFIG (TRANSPOSED_CONFIG is the file's path and passed
  * over). */
 enum tpd_status tpd_config_read_environment(struct tpd_config *config, char *const *environment,

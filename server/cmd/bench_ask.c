@@ -171,8 +171,28 @@ static const struct tpd_bench_shape *repeats(const struct tpd_bench_ask *ask, co
     return NULL;
 }
 
+/* Its own bytes, the limit, and the way out, which a device's memory has not. */
+static enum tpd_status refuse_named(const struct tpd_bench_shape *asked, uint32_t itemsize, uint64_t most_bytes, bool is_host,
+                                    struct tpd_error *error) {
+    const struct tpd_matrix matrix = {asked->rows, asked->cols, asked->batch, itemsize, TPD_DTYPE_OPAQUE};
+    char text[TPD_BENCH_SHAPE_BYTES], way_out[128] = "input and output lie in the device's memory: name a smaller one";
+    uint64_t bytes;
+    enum tpd_status status = tpd_matrix_bytes(&matrix, &bytes, error);
+    if (status != TPD_OK)
+        return status;
+    tpd_bench_shape_print(asked, text);
+    if (is_host)
+        (void)snprintf(way_out, sizeof way_out,
+                       "half of what --memory allows: give --memory %" PRIu64
+                       " where the machine has as much, or name a smaller one",
+                       2 * bytes);
+    return tpd_fail_limit(error, TPD_TOO_LARGE, most_bytes, bytes,
+                          "%s with items of %" PRIu32 " bytes has %" PRIu64 " bytes, one matrix may have %" PRIu64 " here, %s",
+                          text, itemsize, bytes, most_bytes, way_out);
+}
+
 enum tpd_status tpd_bench_ask_fit(const struct tpd_bench_ask *ask, const struct tpd_bench_shape *asked, uint32_t itemsize,
-                                  uint64_t most_bytes, struct tpd_bench_shape *shape, struct tpd_error *error) {
+                                  uint64_t most_bytes, bool is_host, struct tpd_bench_shape *shape, struct tpd_error *error) {
     char text[TPD_BENCH_SHAPE_BYTES], limit[TPD_VALUE_BYTES];
     *shape = *asked;
     bool fits = tpd_bench_shape_fit(shape, itemsize, most_bytes);
@@ -180,9 +200,7 @@ enum tpd_status tpd_bench_ask_fit(const struct tpd_bench_ask *ask, const struct 
     tpd_bench_shape_print(as_asked || !fits ? asked : shape, text);
     tpd_value_print_bytes(most_bytes, limit);
     if (!ask->is_grid && !as_asked)
-        return tpd_fail_limit(error, TPD_TOO_LARGE, most_bytes, 0,
-                              "%s with items of %" PRIu32 " bytes does not fit: one matrix may take %s here", text, itemsize,
-                              limit);
+        return refuse_named(asked, itemsize, most_bytes, is_host, error);
     if (!fits)
         return tpd_fail(error, TPD_TOO_LARGE, "nothing of its kind fits into %s", limit);
     const struct tpd_bench_shape *other = as_asked ? NULL : repeats(ask, asked, itemsize, most_bytes, shape);

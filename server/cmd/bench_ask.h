@@ -59,10 +59,11 @@ void tpd_bench_shape_print(const struct tpd_bench_shape *shape, char text[TPD_BE
  * as it takes, and odd stays odd. False: not even the smallest fits. */
 bool tpd_bench_shape_fit(struct tpd_bench_shape *shape, uint32_t itemsize, uint64_t most_bytes);
 /* The shape to measure for one that was asked for: one of the grid is made as small as it has to be, one that somebody named is
- * done as it is or not at all. Fails with TPD_TOO_LARGE, and with TPD_UNSUPPORTED for one that another row of the grid has
- * already. */
+ * done as it is or not at all. is_host: the limit comes from --memory. Fails with TPD_TOO_LARGE (a named one: its bytes, the
+ * limit, the way out), with TPD_UNSUPPORTED for one that another row of the grid has already, and with TPD_SIZE_OVERFLOW. */
 enum tpd_status tpd_bench_ask_fit(const struct tpd_bench_ask *ask, const struct tpd_bench_shape *asked, uint32_t itemsize,
-                                  uint64_t most_bytes, struct tpd_bench_shape *shape, struct tpd_error *error) TPD_CHECKED;
+                                  uint64_t most_bytes, bool is_host, struct tpd_bench_shape *shape,
+                                  struct tpd_error *error) TPD_CHECKED;
 /* The bar of a grid's shape as a share; 0: none. */
 double tpd_bench_bar(const struct tpd_bench_shape *shape, uint32_t itemsize, bool on_cpu, bool *is_of_plain);
 

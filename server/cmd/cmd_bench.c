@@ -172,7 +172,8 @@ static enum tpd_status do_row(struct bench *bench, const struct tpd_bench_shape 
     memcpy(result.device, bench->info.id, sizeof result.device);
     result.on_cpu = bench->threads != 0;
     result.threads = bench->threads;
-    enum tpd_status status = tpd_bench_ask_fit(&bench->ask, asked, itemsize, bench->most_bytes, &result.shape, error);
+    enum tpd_status status =
+        tpd_bench_ask_fit(&bench->ask, asked, itemsize, bench->most_bytes, bench->backend->measure == NULL, &result.shape, error);
     if (status != TPD_OK)
         return status;
     show_progress(bench, &result.shape, itemsize, strategy == TPD_STRATEGY_AUTO ? "auto" : tpd_strategy_at(strategy)->name);

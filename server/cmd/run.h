@@ -62,8 +62,6 @@ bool tpd_run_map(struct tpd_run *run, struct tpd_memory *behind);
 /* Does the job go by server/table, and does it go there. */
 bool tpd_run_is_table(const struct tpd_run *run);
 enum tpd_status tpd_run_table(struct tpd_run *run, struct tpd_error *error) TPD_CHECKED;
-/* Bytes that may be held at once. */
-uint64_t tpd_run_memory(const struct tpd_run *run);
 uint32_t tpd_run_threads(const struct tpd_run *run);
 
 #endif

@@ -34,12 +34,14 @@ uint32_t tpd_run_threads(const struct tpd_run *run) {
     return threads < TPD_CREW_MOST ? (uint32_t)threads : TPD_CREW_MOST;
 }
 
-/* What the address space has left; UINT64_MAX where it is not limited. */
-static uint64_t space_left(void) {
+/* What the address space has left, and its limit; UINT64_MAX where it is not limited. */
+static uint64_t space_left(uint64_t *most) {
     struct rlimit limit;
     unsigned long long pages = 0;
+    *most = UINT64_MAX;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return UINT64_MAX;
+    *most = limit.rlim_cur;
     FILE *file = fopen("/proc/self/statm", "re");
     if (file != NULL) {
         if (fscanf(file, "%19llu", &pages) != 1)
@@ -48,12 +50,6 @@ static uint64_t space_left(void) {
     }
     uint64_t used = pages * (uint64_t)sysconf(_SC_PAGESIZE) + SPARE_BYTES;
     return limit.rlim_cur > used ? limit.rlim_cur - used : 0;
-}
-
-uint64_t tpd_run_memory(const struct tpd_run *run) {
-    uint64_t memory = run->memory_bytes != 0 ? run->memory_bytes : tpd_host_memory_default();
-    uint64_t space = space_left();
-    return memory < space ? memory : space;
 }
 
 bool tpd_run_is_table(const struct tpd_run *run) {
@@ -68,7 +64,7 @@ bool tpd_run_is_table(const struct tpd_run *run) {
 struct text {
     unsigned char *data;
     size_t bytes, room;
-    uint64_t most;
+    uint64_t most, space; /* space: the limit of address space that left no more; 0: none did */
 };
 
 enum { BEHIND_BYTES = TPD_TEXT_PAD + TPD_FILLER_MOST };
@@ -79,6 +75,12 @@ static enum tpd_status keep(void *self, const void *bytes, size_t count, struct 
     if (count + BEHIND_BYTES > text->room - text->bytes) {
         uint64_t room = 2 * (uint64_t)text->room > FIRST_BYTES ? 2 * (uint64_t)text->room : FIRST_BYTES;
         room = room < text->most ? room : text->most;
+        if (count + BEHIND_BYTES > room - text->bytes && text->space != 0)
+            return tpd_fail_limit(error, TPD_TOO_LARGE, text->most, text->bytes + count,
+                                  "the input has more than %" PRIu64 " bytes, which is what may be held of a stream where this "
+                                  "process may have %" PRIu64 " bytes of address space (ulimit -v %" PRIu64
+                                  "): give a plain file, or raise that limit",
+                                  text->most, text->space, text->space / 1024);
         if (count + BEHIND_BYTES > room - text->bytes)
             return tpd_fail_limit(error, TPD_TOO_LARGE, text->most, text->bytes + count,
                                   "the input has more than %" PRIu64
@@ -137,11 +139,13 @@ static void say(const struct tpd_run *run, const struct tpd_table_task *task, ui
 enum tpd_status tpd_run_table(struct tpd_run *run, struct tpd_error *error) {
     uint64_t start_ns = tpd_clock_ns();
     struct show show = {.run = run, .is_drawing = ATOMIC_FLAG_INIT};
+    uint64_t most, space = space_left(&most), memory = run->memory_bytes != 0 ? run->memory_bytes : tpd_host_memory_default();
     struct tpd_table_task task = {.fd = -1,
                                   .options = &run->decode.table,
                                   .delimiter = run->job.format_in == TPD_CODEC_TSV ? '\t' : ',',
                                   .threads = tpd_run_threads(run),
-                                  .memory_bytes = tpd_run_memory(run),
+                                  .memory_bytes = memory < space ? memory : space,
+                                  .space_bytes = memory < space ? 0 : most,
                                   .chunk_bytes = 1 << 20,
                                   .panel_bytes = PANEL_BYTES,
                                   .flow_bytes = FLOW_BYTES,
@@ -149,7 +153,7 @@ enum tpd_status tpd_run_table(struct tpd_run *run, struct tpd_error *error) {
                                   .expect = show_plan,
                                   .progress = show_progress,
                                   .self = &show};
-    struct text text = {.most = task.memory_bytes};
+    struct text text = {.most = task.memory_bytes, .space = task.space_bytes};
     enum tpd_status status = TPD_OK;
     bool is_plain = run->source.has_bytes && run->packing_in == TPD_PACKING_NONE;
     if (is_plain) {
@@ -157,7 +161,6 @@ enum tpd_status tpd_run_table(struct tpd_run *run, struct tpd_error *error) {
         task.file_offset = run->source.start;
         task.bytes = run->source.bytes;
         /* The mapped file can be given back page by page and costs no memory; but where address space is limited, it counts. */
-        uint64_t space = space_left();
         uint64_t share = space / 4 / task.threads;
         share = share < WINDOW_MOST_BYTES ? share : WINDOW_MOST_BYTES;
         task.window_bytes = task.bytes <= space / 2 ? 0 : share > WINDOW_LEAST_BYTES ? share : WINDOW_LEAST_BYTES;

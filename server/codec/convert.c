@@ -26,13 +26,25 @@ enum tpd_status tpd_cell_fail(const struct tpd_payload *payload, uint64_t index,
     return status;
 }
 
+/* An empty cell of a table, or R's NA: somebody's missing value, which is never taken for NaN in silence. */
+static bool is_missing(const struct tpd_payload *payload, uint64_t index) {
+    const struct tpd_cell *cells = (const struct tpd_cell *)(const void *)payload->items.data;
+    uint64_t bytes = cells[index].place & TPD_CELL_BYTES_MOST;
+    return bytes == 0 || (bytes == 2 && memcmp(payload->text.data + (cells[index].place >> 24), "NA", 2) == 0);
+}
+
 /* A cell that is well-formed text, but no value of the dtype. is_word: it is no number at all, so that another dtype would help
  * as little. */
 static enum tpd_status fail_cell(const struct tpd_payload *payload, uint64_t index, bool is_word, enum tpd_dtype dtype,
                                  const char *why, struct tpd_error *error) {
-    char what[160], advice[64] = "ask for another dtype";
+    char what[192], advice[96] = "ask for another dtype";
+    enum tpd_dtype_kind kind = tpd_dtype_kind(dtype);
     if (is_word)
-        (void)snprintf(advice, sizeof advice, "ask for %s, where cells stay as they are", tpd_codec_name(payload->format));
+        (void)snprintf(advice, sizeof advice, "%sask for %s, where cells stay as they are",
+                       (kind == TPD_KIND_FLOAT || kind == TPD_KIND_COMPLEX) && is_missing(payload, index)
+                           ? "write nan if it is a missing value, or "
+                           : "",
+                       tpd_codec_name(payload->format));
     (void)snprintf(what, sizeof what, "%s for %s; correct it, or %s", why, tpd_dtype_name(dtype), advice);
     return tpd_cell_fail(payload, index, TPD_OUT_OF_RANGE, what, error);
 }

@@ -130,6 +130,14 @@ static enum tpd_status read_all(const char *path, char *text, size_t *bytes, str
     return TPD_OK;
 }
 
+void tpd_config_name_file(const char *path, struct tpd_error *error) {
+    struct tpd_error named;
+    /* The reason has to stay whole; of a long path the start is enough. */
+    int path_bytes = (int)(sizeof error->text - 3 - strnlen(error->text, sizeof error->text - 3));
+    (void)tpd_fail(&named, error->status, "%.*s: %s", path_bytes, path, error->text);
+    memcpy(error->text, named.text, sizeof error->text);
+}
+
 enum tpd_status tpd_config_read_file(struct tpd_config *config, const char *path, struct tpd_error *error) {
     struct tpd_error detail;
     struct tpd_config draft = *config;
@@ -141,14 +149,11 @@ enum tpd_status tpd_config_read_file(struct tpd_config *config, const char *path
     if (status == TPD_OK)
         status = parse(&draft, text, bytes, &detail);
     tpd_free(text);
-    if (status == TPD_OK)
+    if (status == TPD_OK) {
         *config = draft;
-    else if (error != NULL) {
-        /* The reason has to stay whole; of a long path the start is enough. */
-        int path_bytes = (int)(sizeof detail.text - 3 - strnlen(detail.text, sizeof detail.text - 3));
-        (void)tpd_fail(error, status, "%.*s: %s", path_bytes, path, detail.text);
-        memcpy(detail.text, error->text, sizeof detail.text);
+    } else if (error != NULL) {
         *error = detail;
+        tpd_config_name_file(path, error);
     }
     return status;
 }

@@ -73,7 +73,8 @@ enum tpd_status tpd_config_reference(struct tpd_buf *out) {
     tpd_config_defaults(&defaults);
     (void)tpd_buf_text(
         out,
-        "<!-- Generated from include/transposed/tbl/config.def; to write it anew: TPD_REGENERATE=1 ctest -R "
+        "<!-- Generated from include/transposed/tbl/config.def; to write it anew: cmake --preset dev && "
+        "cmake --build --preset dev --target test_config_reference && TPD_REGENERATE=1 ctest --test-dir build/dev -R "
         "test_config_reference -->\n"
         "# Configuration\n\n"
         "Flags win over the environment, the environment over the file, the file over the defaults. A knob has one name: "

@@ -25,6 +25,8 @@ enum tpd_status tpd_sources_load(const struct tpd_sources *sources, struct tpd_c
     enum tpd_config_source from;
     status = tpd_config_check(config, &from, error);
     *flags_are_wrong = status != TPD_OK && from == TPD_SOURCE_FLAG;
+    if (status != TPD_OK && from == TPD_SOURCE_FILE && error != NULL)
+        tpd_config_name_file(sources->path, error);
     return status;
 }
 

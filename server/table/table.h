@@ -29,6 +29,7 @@ struct tpd_table_task {
     unsigned char delimiter; /* unless the options say another */
     uint32_t threads;        /* TPD_CREW_MOST at most */
     uint64_t memory_bytes;
+    uint64_t space_bytes;  /* the limit of address space that left no more than memory_bytes; 0: none did */
     uint64_t window_bytes; /* of the file, mapped at a time by each thread; no cell may be larger. 0: all of it, once */
     uint64_t chunk_bytes;  /* a thread's share of the text is cut no smaller */
     uint64_t panel_bytes;  /* of the answer of a wide table, made and written at a time. 0: all that the memory holds */

@@ -240,6 +240,21 @@ static enum tpd_status pipe_panels(struct tpd_table_work *work, const uint64_t *
     return status;
 }
 
+/* Names what allows no more. */
+static enum tpd_status refuse_memory(const struct tpd_table_work *work, uint64_t least, struct tpd_error *error) {
+    const uint64_t memory = work->task->memory_bytes, space = work->task->space_bytes;
+    if (space == 0)
+        return tpd_fail_limit(error, TPD_TOO_LARGE, memory, least,
+                              "%" PRIu64 " columns need %" PRIu64 " bytes of memory at least, %" PRIu64
+                              " are allowed: raise --memory, or use fewer threads",
+                              work->cols, least, memory);
+    return tpd_fail_limit(error, TPD_TOO_LARGE, memory, least,
+                          "%" PRIu64 " columns need %" PRIu64 " bytes of memory at least, %" PRIu64 " are left of the %" PRIu64
+                          " bytes of address space that this process may have (ulimit -v %" PRIu64
+                          "): raise that limit, or use fewer threads",
+                          work->cols, least, memory, space, space / 1024);
+}
+
 static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error *error) {
     struct tpd_table_task *task = work->task;
     uint64_t tables = (work->chunk_count + 1) * work->cols * sizeof(uint64_t) + (uint64_t)task->threads * A_THREAD_BYTES +
@@ -256,10 +271,7 @@ static enum tpd_status make_answer(struct tpd_table_work *work, struct tpd_error
         all = place_columns(work, lengths);
         const uint64_t least = all / PASSES_MOST + 1;
         if (room < least && all != 0)
-            status = tpd_fail_limit(error, TPD_TOO_LARGE, task->memory_bytes, tables + least,
-                                    "%" PRIu64 " columns need %" PRIu64 " bytes of memory at least, %" PRIu64
-                                    " are allowed: raise --memory, or use fewer threads",
-                                    work->cols, tables + least, task->memory_bytes);
+            status = refuse_memory(work, tables + least, error);
     }
     const uint64_t size = panel_size(work, all, room), start_ns = tpd_clock_ns();
     work->resumes = size < all && tpd_table_is_wide(work);

@@ -118,7 +118,11 @@ class Words(unittest.TestCase):
     def test_what_can_not_be_done(self):
         for arguments, words in ((("--device", "cuda:31"), "cuda"), (("--device", "cpu:1", "--shape", "4x4"), "cpu"),
                                  (("--device", "cpu", "--strategy", "padded", "--shape", "64x48"), "tile strategy of GPUs"),
-                                 (("--device", "cpu", "--memory", "1MiB", "--shape", "1000x1000"), "does not fit"),
+                                 (("--device", "cpu", "--memory", "1MiB", "--shape", "1000x1000", "--itemsize", "4"),
+                                  "1000x1000 with items of 4 bytes has 4000000 bytes, one matrix may have 524288 here, half of what --memory allows: give --memory 8000000 where"),
+                                 (("--device", "cpu", "--shape", "1000000x1000000", "--itemsize", "4"),
+                                  "1000000x1000000 with items of 4 bytes has 4000000000000 bytes, one matrix may have "),
+                                 (("--device", "cpu", "--shape", "4000000000x2000000000", "--itemsize", "4"), "past 2^63 - 1 bytes"),
                                  (("--device", "simt", "--strategy", "narrow", "--shape", "64x64", "--itemsize", "4"), "narrow")):
             ended = bench(*arguments, expect=1)
             self.assertIn(words, ended.stderr, arguments)

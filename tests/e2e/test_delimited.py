@@ -172,6 +172,17 @@ class Files(Folder):
         subprocess.run([BINARY, "run", source, "-o", self.path("o.csv"), "--threads", "2"], check=True, env=clean_environment(), stderr=subprocess.DEVNULL,
                        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
         self.assertEqual(self.read("o.csv"), wanted)
+        limit = 100000 << 10
+        for memory in ([], ["--memory", "20MiB"]):
+            done = subprocess.run([BINARY, "run", source, "-o", self.path("o.csv"), "--threads", "1", *memory], capture_output=True, env=clean_environment(),
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(b"left of the 102400000 bytes of address space that this process may have (ulimit -v 100000): raise that limit", done.stderr)
+        with open(source, "rb") as stream:
+            done = subprocess.run([BINARY, "run", "-", "--from", "csv", "--threads", "1"], input=stream.read(), capture_output=True, env=clean_environment(),
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(b"(ulimit -v 100000)", done.stderr)
 
     def test_a_full_disk_and_a_closed_pipe(self):
         source = self.write("t.csv", spell(table(500, 500)))

@@ -89,5 +89,16 @@ class Readme(unittest.TestCase):
             self.assertEqual(self.run_one([pythons[0], "-c", found[0] + check], daemon, folder), "")
 
 
+class Quickstart(unittest.TestCase):
+    def test_a_port_that_is_none(self):
+        """Refused before anything is installed, built or started."""
+        script = os.path.join(ROOT, "deploy/quickstart.sh")
+        for words in (["--port", "abc"], ["--port=0"], ["--port", "65536"], ["--port=070"], ["--port", ""], ["--port"]):
+            done = subprocess.run([script, *words], capture_output=True, text=True, env=clean_environment(), timeout=10)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            port = words[-1].removeprefix("--port").removeprefix("=")
+            self.assertEqual(done.stderr, f"quickstart.sh: --port is '{port}': it takes a number from 1 to 65535\n")
+
+
 if __name__ == "__main__":
     main()

@@ -40,10 +40,13 @@ class Sources(unittest.TestCase):
     def test_wrong_files_stop_the_start(self):
         for text, words in [({"no_such_knob": 1}, ["no_such_knob"]), ({"queue_depth": 0}, ["queue_depth", "0"]),
                             ({"queue_depth": "many"}, ["queue_depth"]), ({"strategy": "nosuch"}, ["strategy", "nosuch"]),
+                            ({"listen": "foo"}, ["listen = 'foo' from the file"]), ({"devices": "foo"}, ["devices = 'foo' from the file"]),
+                            ({"listen": "off"}, ["listen = 'off'"]), ({"admin_listen": "127.0.0.1:7070"}, []),
                             ('{"recent": 1, "recent": 2}', ["recent"]), ("{", []), ("[]", [])]:
             self.write(text)
             for more in ([], ["--check-config"], ["--print-config"]):
                 done = run_binary("serve", "--config", self.path, *more, expect=1)
+                self.assertIn(b"transposed serve: %s: " % self.path.encode(), done.stderr)
                 for word in words:
                     self.assertIn(word.encode(), done.stderr)
         self.assertIn(b"absent.json", run_binary("serve", "--config", "/absent.json", expect=1).stderr)

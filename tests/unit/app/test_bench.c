@@ -155,6 +155,29 @@ START_TEST(scaling_keeps_the_kind) {
 }
 END_TEST
 
+/* As it is, or refused with its own bytes, the limit and a way out that works; never as a smaller one. */
+START_TEST(named_shapes_are_done_or_refused) {
+    struct tpd_bench_shape shape;
+    ck_assert_ok(tpd_bench_ask_shape(&ask, "1000x1000", &error), error);
+    tpd_bench_ask_complete(&ask);
+    ck_assert_ok(tpd_bench_ask_fit(&ask, &ask.shape[0], 4, 4000000, true, &shape, &error), error);
+    ck_assert_mem_eq(&shape, &ask.shape[0], sizeof shape);
+    ck_assert_int_eq(tpd_bench_ask_fit(&ask, &ask.shape[0], 4, 3999999, true, &shape, &error), TPD_TOO_LARGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "1000x1000 with items of 4 bytes has 4000000 bytes, one matrix may have 3999999"));
+    ck_assert_ptr_nonnull(strstr(error.text, "give --memory 8000000 where"));
+    ck_assert_uint_eq(error.limit, 3999999);
+    ck_assert_uint_eq(error.actual, 4000000);
+    ck_assert_int_eq(tpd_bench_ask_fit(&ask, &ask.shape[0], 4, 3999999, false, &shape, &error), TPD_TOO_LARGE);
+    ck_assert_ptr_nonnull(strstr(error.text, "the device's memory: name a smaller one"));
+    ck_assert_ptr_null(strstr(error.text, "--memory"));
+    const struct tpd_bench_shape huge = {4000000000, 2000000000, 1};
+    ck_assert_int_eq(tpd_bench_ask_fit(&ask, &huge, 1, UINT32_MAX, true, &shape, &error), TPD_TOO_LARGE);
+    ck_assert_ptr_nonnull(
+        strstr(error.text, "give --memory 16000000000000000000 where the machine has as much, or name a smaller one"));
+    ck_assert_int_eq(tpd_bench_ask_fit(&ask, &huge, 4, UINT32_MAX, true, &shape, &error), TPD_SIZE_OVERFLOW);
+}
+END_TEST
+
 /* The check sees every single item that is wrong, and only those. */
 START_TEST(the_check_can_fail) {
     static const struct tpd_matrix matrices[] = {
@@ -332,6 +355,7 @@ int main(void) {
     tcase_add_test(tests, defaults_are_the_grid);
     tcase_add_test(tests, the_grid_is_sound);
     tcase_add_test(tests, scaling_keeps_the_kind);
+    tcase_add_test(tests, named_shapes_are_done_or_refused);
     tcase_add_test(tests, the_check_can_fail);
     tcase_add_test(tests, copies_copy);
     tcase_add_test(tests, a_wrong_transpose_is_never_timed);

@@ -168,7 +168,11 @@ START_TEST(test_places) {
         const char *words;
     } cases[] = {
         {TPD_CODEC_CSV, TPD_CODEC_NPY, "1,2\n3,abc\n", TPD_OUT_OF_RANGE, 2, 3, "row 1, column 1 (from 0): 'abc' is no number"},
-        {TPD_CODEC_CSV, TPD_CODEC_NPY, "1,\n", TPD_OUT_OF_RANGE, 1, 3, "'' is no number for float64"},
+        {TPD_CODEC_CSV, TPD_CODEC_NPY, "1,\n", TPD_OUT_OF_RANGE, 1, 3,
+         "'' is no number for float64; correct it, or write nan if it is a missing value, or ask for csv"},
+        {TPD_CODEC_TSV, TPD_CODEC_NPY, "NA\t2\n", TPD_OUT_OF_RANGE, 1, 1,
+         "'NA' is no number for float64; correct it, or write nan"},
+        {TPD_CODEC_CSV, TPD_CODEC_NPY, "1,NaC\n", TPD_OUT_OF_RANGE, 1, 3, "float64; correct it, or ask for csv, where cells"},
         {TPD_CODEC_TSV, TPD_CODEC_SAFETENSORS, "1\t\"x\ny\"\n", TPD_OUT_OF_RANGE, 1, 3, "row 0, column 1"},
         {TPD_CODEC_MTX, TPD_CODEC_NPY, "%%MatrixMarket matrix array real general\n2 2\n1\n2\n1e400\n4\n", TPD_OUT_OF_RANGE, 5, 1,
          "row 0, column 1 (from 0): '1e400' is out of range for float64"},
