@@ -36,6 +36,7 @@ static enum tpd_status unbound(struct tpd_error *error, const char *knob, const 
     const char *advice = errno == EADDRINUSE ? "; another process has it: stop that one, or name another port (0: any free one)"
                          : errno == EADDRNOTAVAIL ? "; no interface of this machine has it: name one of its own, or 127.0.0.1"
                          : errno == EACCES        ? "; the system allows it to others alone: name another, or ask for the right"
+                         : errno == ENOENT        ? "; the socket's folder has to be made first"
                                                   : "";
     return tpd_fail(error, TPD_IO, "%s %.80s: can't be bound: %s%s", knob, text, strerror(errno), advice);
 }

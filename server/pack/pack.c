@@ -7,6 +7,7 @@
 #include <strings.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include "transposed/alloc.h"
 
@@ -238,6 +239,10 @@ static enum tpd_status zstd_unpack(struct tpd_packer *packer, const unsigned cha
         if (in.pos == in.size && !packer->is_open)
             return TPD_OK;
         size_t left = ZSTD_decompressStream(packer->zstd_in, &out, &in);
+        if (ZSTD_isError(left) && ZSTD_getErrorCode(left) == ZSTD_error_frameParameter_windowTooLarge)
+            return tpd_fail(error, TPD_TOO_LARGE,
+                            "a zstd stream's window is past the most, %u bytes: pack it with --long=%d or less, or a lower level",
+                            1u << ZSTD_WINDOW_LOG_MOST, ZSTD_WINDOW_LOG_MOST);
         if (ZSTD_isError(left))
             return broken(packer, packer->in_bytes - (in.size - in.pos), ZSTD_getErrorName(left), error);
         packer->is_open = left != 0;

@@ -96,6 +96,17 @@ START_TEST(test_broken) {
 }
 END_TEST
 
+/* A whole frame of one byte, whose header asks for a window of 256 MiB. */
+START_TEST(test_window) {
+    static const unsigned char frame[] = {0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x90, 0x09, 0x00, 0x00, 'a'};
+    struct bytes plain = {.most = SIZE_MAX};
+    struct tpd_error error = {.text = ""};
+    ck_assert_int_eq(through(TPD_PACKING_ZSTD, true, frame, sizeof frame, 999, &plain, &error), TPD_TOO_LARGE);
+    ck_assert_msg(strstr(error.text, "134217728 bytes") != NULL, "%s", error.text);
+    free(plain.data);
+}
+END_TEST
+
 /* A gigabyte of nothing in a few kilobytes: whoever takes it says when to stop. */
 START_TEST(test_bomb) {
     enum { MIB = 1 << 20 };
@@ -152,6 +163,7 @@ int main(void) {
     tcase_add_test(tests, test_there_and_back);
     tcase_add_test(tests, test_broken);
     tcase_add_test(tests, test_bomb);
+    tcase_add_test(tests, test_window);
     tcase_add_test(tests, test_names);
     suite_add_tcase(suite, tests);
     return tpd_harness_main(suite);
