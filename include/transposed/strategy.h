@@ -71,6 +71,10 @@ enum tpd_status tpd_strategy_find(const char *name, enum tpd_strategy_id *id, st
  * limit. */
 enum tpd_status tpd_tile_parse(const char *text, struct tpd_tile *tile, struct tpd_error *error) TPD_CHECKED;
 
+/* Of a tile that somebody named beside a strategy; 0 x 0 and AUTO go with anything. Fails with TPD_UNSUPPORTED where the strategy
+ * takes none, and would pass it over. */
+enum tpd_status tpd_tile_suits(struct tpd_tile tile, enum tpd_strategy_id id, struct tpd_error *error) TPD_CHECKED;
+
 /* What `auto` takes by rule, from shape and item size alone. Never TPD_STRATEGY_AUTO. */
 enum tpd_strategy_id tpd_strategy_choose(const struct tpd_matrix *matrix);
 

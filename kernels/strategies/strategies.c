@@ -92,6 +92,16 @@ enum tpd_status tpd_tile_parse(const char *text, struct tpd_tile *tile, struct t
     return TPD_OK;
 }
 
+enum tpd_status tpd_tile_suits(struct tpd_tile tile, enum tpd_strategy_id id, struct tpd_error *error) {
+    if (tile.rows == 0 || id == TPD_STRATEGY_AUTO || strategies[id].tiled)
+        return TPD_OK;
+    return tpd_fail(error, TPD_UNSUPPORTED,
+                    "tile=%" PRIu32 "x%" PRIu32
+                    " says nothing to strategy=%s, which %s: leave tile out, or take padded, swizzled or another strategy that "
+                    "takes one",
+                    tile.rows, tile.cols, strategies[id].name, strategies[id].own_tiles ? "cuts tiles of its own" : "has none");
+}
+
 /* The largest power of two up to 16 that divides the item size: what one access can move. */
 static uint32_t word_of(uint32_t itemsize) {
     uint32_t lowest_bit = itemsize & (~itemsize + 1);

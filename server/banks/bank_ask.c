@@ -154,19 +154,6 @@ static enum tpd_banks_kind kind_of(unsigned given) {
     return given & (BIT(TILE) | BIT(PITCH) | BIT(PLANES) | BIT(PLANE_PITCH)) ? TPD_BANKS_OF_TILE : TPD_BANKS_OF_STRATEGY;
 }
 
-/* A tile beside a strategy that takes none would be passed over. Without a strategy the kind is another. */
-static enum tpd_status check_strategy_tile(const struct tpd_banks_ask *ask, struct tpd_error *error) {
-    if (ask->tile.rows == 0 || ask->strategy == TPD_STRATEGY_AUTO)
-        return TPD_OK;
-    const struct tpd_strategy *strategy = tpd_strategy_at(ask->strategy);
-    if (strategy->tiled)
-        return TPD_OK;
-    return tpd_fail(error, TPD_UNSUPPORTED,
-                    "tile=%ux%u says nothing to strategy=%s, which %s: leave tile out, or take padded, swizzled or another "
-                    "strategy that takes one",
-                    ask->tile.rows, ask->tile.cols, strategy->name, strategy->own_tiles ? "cuts tiles of its own" : "has none");
-}
-
 static enum tpd_status check_tile(struct tpd_banks_ask *ask, struct tpd_error *error) {
     uint64_t *number = ask->number;
     if (ask->tile.rows == 0)
@@ -195,6 +182,6 @@ enum tpd_status tpd_banks_ask_check(struct tpd_banks_ask *ask, struct tpd_error 
     if ((ask->given & BIT(BANK_BYTES)) && (ask->given & BIT(BANK_WIDTH)))
         return tpd_fail(error, TPD_BAD_PARAMETER, "bank_bytes and bank_width are two names of one thing: give one of them");
     if (ask->kind == TPD_BANKS_OF_STRATEGY)
-        return check_strategy_tile(ask, error);
+        return tpd_tile_suits(ask->tile, ask->strategy, error);
     return ask->kind == TPD_BANKS_OF_TILE ? check_tile(ask, error) : TPD_OK;
 }

@@ -66,17 +66,9 @@ static enum tpd_status fit(struct tpd_engine *engine, const struct tpd_job *job,
     return slot->backend->check(slot->device, &task, error);
 }
 
-/* A tile that the request names beside a strategy that takes none would be passed over; the configured one may be. */
+/* A tile that the request names has to suit the strategy that it names; the configured one gives way. */
 static enum tpd_status check_tile(const struct tpd_job *job, struct tpd_error *error) {
-    if (!job->tile_is_explicit || job->tile.rows == 0 || !job->strategy_is_explicit || job->strategy == TPD_STRATEGY_AUTO)
-        return TPD_OK;
-    const struct tpd_strategy *strategy = tpd_strategy_at(job->strategy);
-    if (strategy->tiled)
-        return TPD_OK;
-    return tpd_fail(error, TPD_UNSUPPORTED,
-                    "tile=%ux%u says nothing to strategy=%s, which %s: leave tile out, or take padded, swizzled or another "
-                    "strategy that takes one",
-                    job->tile.rows, job->tile.cols, strategy->name, strategy->own_tiles ? "cuts tiles of its own" : "has none");
+    return job->tile_is_explicit && job->strategy_is_explicit ? tpd_tile_suits(job->tile, job->strategy, error) : TPD_OK;
 }
 
 static void list_ids(const struct tpd_engine *engine, char *text, size_t text_bytes) {
