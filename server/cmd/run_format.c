@@ -112,8 +112,12 @@ enum tpd_status tpd_run_look(struct tpd_run *run, struct tpd_error *error) {
     /* A packed block comes out whole, once its last byte is here. */
     const enum tpd_packing packing = tpd_packing_by_magic(run->chunk, run->head_bytes);
     struct first first = {.count = 0};
+    size_t tried = 0;
     while (status == TPD_OK && packing != TPD_PACKING_NONE && got != 0 && run->head_bytes < TPD_RUN_CHUNK_BYTES) {
-        unpack_first(run, packing, &first);
+        if (run->head_bytes >= 2 * tried) { /* not anew for every byte that comes */
+            tried = run->head_bytes;
+            unpack_first(run, packing, &first);
+        }
         if (first.count == sizeof first.bytes)
             break;
         status = tpd_source_read(&run->source, run->chunk + run->head_bytes, TPD_RUN_CHUNK_BYTES - run->head_bytes, &got, error);

@@ -13,6 +13,7 @@
 
 #include "kernels/cuda/cuda_driver.h"
 #include "kernels/cuda/measure_kernels.h"
+#include "tests/gpu/bench_cuda.h"
 #include "transposed/banks.h"
 
 enum { REPEATS = 15, WARM_UP = 1, VECTOR = 16, BURST_BYTES = 1 << 30, BURST_MOST = 20 };
@@ -58,18 +59,6 @@ static cudaStream_t stream;
 static cudaEvent_t from, to;
 static char *in, *out;
 static unsigned long long *wrong;
-
-static void must(cudaError_t code, const char *what) {
-    if (code == cudaSuccess)
-        return;
-    printf("%s: %s\n", what, cudaGetErrorString(code));
-    exit(EXIT_FAILURE);
-}
-
-static int by_value(const void *a, const void *b) {
-    const float left = *static_cast<const float *>(a), right = *static_cast<const float *>(b);
-    return (left > right) - (left < right);
-}
 
 enum { COPY, STRATEGY, ADDRESSES, KINDS };
 

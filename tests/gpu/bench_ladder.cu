@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/gpu/bench_cuda.h"
 #include "transposed/banks.h"
 #include "transposed/transposed.h"
 
@@ -73,18 +74,6 @@ static cudaStream_t stream;
 static cudaEvent_t from, to;
 static uint32_t *device_in, *device_out, *host_in, *host_out;
 static uint32_t *expected;
-
-static void must(cudaError_t code, const char *what) {
-    if (code == cudaSuccess)
-        return;
-    printf("%s: %s\n", what, cudaGetErrorString(code));
-    exit(EXIT_FAILURE);
-}
-
-static int by_value(const void *a, const void *b) {
-    const float left = *static_cast<const float *>(a), right = *static_cast<const float *>(b);
-    return (left > right) - (left < right);
-}
 
 static void launch(ladder_kernel *kernel, uint32_t side, uint32_t degree_log2) {
     kernel<<<side / SIDE *(side / SIDE), THREADS, 0, stream>>>(device_in, device_out, side, degree_log2);
